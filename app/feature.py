@@ -51,7 +51,7 @@ class ScreenEntry(NamedTuple):
     result_tag: str = ""
 
 
-class FormEntry(NamedTuple):
+class ReportFormEntry(NamedTuple):
     """A form of `hostdx report --format`: `target` makes the text from the session and the recording's name."""
 
     target: str
@@ -75,7 +75,7 @@ class Feature(NamedTuple):
     commands: Mapping[str, CommandEntry] = {}
     screens: tuple[ScreenEntry, ...] = ()
     result_parts: Mapping[str, str] = {}
-    report_forms: Mapping[str, FormEntry] = {}
+    report_forms: Mapping[str, ReportFormEntry] = {}
     columns: tuple[ColumnsForManual, ...] = ()
     baselines: Mapping[str, str] = {}
 
@@ -115,7 +115,7 @@ def external_screens() -> tuple[EntryPoint, ...]:
     return entry_points_of(SCREENS)
 
 
-def report_forms() -> dict[str, FormEntry]:
+def report_forms() -> dict[str, ReportFormEntry]:
     return {name: form for feature in own_features() for name, form in feature.report_forms.items()}
 
 

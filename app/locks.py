@@ -19,7 +19,7 @@ from hostdx.app.state import make_private, runtime_dir
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.process import is_running_hostdx, process_identity
 from hostdx.probes.files.safe_read import reopen_regular
-from hostdx.probes.reading.process_stat import start_time
+from hostdx.probes.reading.process_stat import read_start_ticks
 
 CLAIM_LIMIT = 4096  # bytes read of what somebody else wrote
 MAX_NAMES = 20_000  # looked at in a shared temporary directory, where anybody makes as many as he likes
@@ -41,7 +41,7 @@ class LockHolder(msgspec.Struct, frozen=True):
 
     @property
     def is_living(self) -> bool:
-        return start_time(self.pid) == self.start and is_running_hostdx(self.pid)
+        return read_start_ticks(self.pid) == self.start and is_running_hostdx(self.pid)
 
 
 class LockHeld(Failure):
@@ -99,7 +99,7 @@ class LockFile:
         os.close(self._descriptor)
 
 
-def target_name(target: str) -> str:
+def lock_name(target: str) -> str:
     """A lock's name for what is changed: `/sys/block/sda/queue/scheduler` by whatever link it was reached."""
     real = os.path.realpath(target) if target.startswith("/") else target
     quoted = urllib.parse.quote(real, safe="", errors="surrogateescape")

@@ -288,7 +288,7 @@ def smallest_effect(share: float) -> str:
     return f"±{format_percent(share)}" if share < 1 else f"a factor of {format_number(1 + share)}"
 
 
-def smallest_seen_difference(share: float) -> str:
+def smallest_seen_difference_text(share: float) -> str:
     """Return the same without a sign: `13 %`, from a factor of two on `2.7 ×`."""
     return format_percent(share) if share < 1 else format_factor(1 + share)
 
@@ -297,4 +297,4 @@ def missable_difference_text(share: float) -> str:
     """Return `a difference below 13 % could be missed`, of half an interval's width in logs: half of the runs would
     not show one of that size.
     """
-    return f"a difference below {smallest_seen_difference(share)} could be missed"
+    return f"a difference below {smallest_seen_difference_text(share)} could be missed"

@@ -34,9 +34,9 @@ def main() -> None:
             raise
         os.write(2, b"hostdx: not enough memory to start; free some, or raise the limit (ulimit -v)\n")
         sys.exit(3)
-    from hostdx.app.terminal.output import settle_streams
+    from hostdx.app.terminal.output import drop_unwritten_output
 
-    settle_streams()
+    drop_unwritten_output()
     sys.exit(status)
 
 

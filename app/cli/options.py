@@ -173,7 +173,7 @@ def _option_metavar(option: Option) -> str | None:
 Command = TypeVar("Command", bound="Callable[..., object] | click.Command")
 
 
-def form_option(*forms: str, help: str) -> Callable[[Command], Command]:
+def format_option(*forms: str, help: str) -> Callable[[Command], Command]:
     """The form of a document; `document` is for our own screen, which draws it."""
     return click.option(
         "--format",

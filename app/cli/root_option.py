@@ -13,7 +13,7 @@ from hostdx.probes.types import is_present
 NAMES = ("/etc/hostname", "/proc/sys/kernel/hostname", "/hostname")  # the last one: a sosreport's
 
 
-def host_at(root: str | None) -> Host:
+def live_or_captured_host(root: str | None) -> Host:
     """Raises Failure where there is no such tree: an empty one would read as a host without anything."""
     if root is None:
         return Host()

@@ -85,5 +85,5 @@ def _only_run_under_way() -> Path:
 
 def _read_began_event(path: Path) -> ev.Began | None:
     """The line that names the runner; None where there is none yet. Raises Failure for what is no recording."""
-    events = store.read_beginning(path, LINE_LIMIT)
+    events = store.read_first_events(path, LINE_LIMIT)
     return events[0] if events and isinstance(events[0], ev.Began) else None

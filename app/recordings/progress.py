@@ -24,7 +24,7 @@ LATE_SHARE = (
 _OVER = ("done", "skipped", "failed")
 
 
-def time_left(session: RunSession) -> float | None:
+def time_left_s(session: RunSession) -> float | None:
     """About so many seconds until the run is over; None where nobody can tell, or it is over.
 
     A step to come takes what its plan says and what those of its kind (loads, or what prepares them) took so far.
@@ -134,7 +134,7 @@ def _pace_factor(session: RunSession, kind: list[PlannedStep], step: PlannedStep
 
 def share_of_time_done(session: RunSession) -> float | None:
     """0..1 of the whole run, by time."""
-    left = time_left(session)
+    left = time_left_s(session)
     if left is None or not math.isfinite(left):
         return None
     total_s = session.time + left

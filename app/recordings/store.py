@@ -97,7 +97,7 @@ def examine_recording(path: Path) -> ListedRecording:
     )
 
 
-def read_beginning(path: Path, most: int = HEAD) -> list[ev.AnyEvent]:
+def read_first_events(path: Path, most: int = HEAD) -> list[ev.AnyEvent]:
     """The events of its first `most` bytes. Raises BrokenRecording."""
     with closing(RecordingFollower(path)) as follower:
         return follower.poll(most)

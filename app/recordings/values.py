@@ -64,7 +64,7 @@ def shown_variant_value(session: RunSession, workload: str, metric: str, variant
     return middle(own) if own else None
 
 
-def last_groups(session: RunSession, workload: str) -> dict[str, int]:
+def last_group_by_variant(session: RunSession, workload: str) -> dict[str, int]:
     """Return, by variant, the last group that the first verdict about it rests on."""
     groups_by_variant: dict[str, int] = {}
     for verdict in session.verdicts.values():

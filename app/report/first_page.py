@@ -6,8 +6,8 @@ from hostdx.app.report.figures import latency
 from hostdx.app.report.figures.verdict_table import (
     belongs_in_appendix,
     effects_part,
+    few_groups_note,
     notes_on_values,
-    open_note,
 )
 from hostdx.app.report.headline import evidence_texts_of_single_variant, list_remarks
 from hostdx.app.report.next_steps import list_remedies
@@ -82,7 +82,7 @@ def _result_parts(session: RunSession, *, narrow: bool) -> list[Part]:
         parts.append(alone_table)
     effects_table = effects_part(session, narrow=narrow)
     if effects_table is not None:
-        notes = [note for note in (*notes_on_values(session), open_note(session)) if note]
+        notes = [note for note in (*notes_on_values(session), few_groups_note(session)) if note]
         parts += [effects_table, *([paragraph_of(*notes)] if notes else ())]
     if (times := latency.latency_table(session)) is not None:
         parts += [times, paragraph_of(latency.MEANING)]

@@ -21,7 +21,7 @@ from hostdx.scenarios.contract.disturbance import most_frequent_cause
 from hostdx.scenarios.contract.events import SliceLengthChosen
 from hostdx.scenarios.contract.results.document import Bullets, Mono, Part, Table, Words, paragraph_of
 from hostdx.scenarios.experiment.guards.thresholds import MIN_OPERATIONS_PER_S, THRESHOLDS, Threshold
-from hostdx.scenarios.experiment.looks import nominal_level, plan_analyses
+from hostdx.scenarios.experiment.looks import nominal_alpha, plan_analyses
 
 EXAMPLE_GROUPS = 30
 EXAMPLE_GROUPS_OF_TRAINS = 200
@@ -185,7 +185,7 @@ def _analyses_text(session: RunSession) -> str:
     alpha = min((v.alpha for v in session.verdicts.values() if wording.is_measured(v)), default=0.05)
     example = EXAMPLE_GROUPS_OF_TRAINS if session.trains else EXAMPLE_GROUPS
     planned = plan_analyses(example)
-    levels = [format_share(nominal_level(count, planned, alpha)) for count in planned]
+    levels = [format_share(nominal_alpha(count, planned, alpha)) for count in planned]
     after = ", ".join(map(str, planned))
     return SAYS.text(
         "looks", alpha=format_share(alpha), groups=example, looks=after, levels=", ".join(levels)

@@ -140,7 +140,7 @@ def resolution_text(verdict: ev.RunVerdict) -> str:
     """Return which differences could be missed, where none was found."""
     if verdict.smallest_effect is None or not may_miss_effect(verdict):
         return "–"
-    return f"below {units.smallest_seen_difference(verdict.smallest_effect)}"
+    return f"below {units.smallest_seen_difference_text(verdict.smallest_effect)}"
 
 
 def delta_text(session: RunSession, verdict: ev.RunVerdict) -> str:

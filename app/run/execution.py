@@ -15,7 +15,7 @@ from hostdx.app.recordings.session import RunSession
 from hostdx.app.recordings.stream import EventStream
 from hostdx.app.run import consent
 from hostdx.app.run.runner import LATER, MonotonicClock, Runner, listen_for_stops
-from hostdx.app.run.signals import StoppedBySignal, StopRequests, stop_early
+from hostdx.app.run.signals import StoppedOutsideRun, StopRequests, stop_early
 from hostdx.app.state import journal_dir, make_private, recordings_dir, remove_leftovers_and_check_room
 from hostdx.app.terminal import failure
 from hostdx.app.terminal.failure import Failure
@@ -106,7 +106,7 @@ class RunExecution:
         """Return what goes wrong before the scenario runs, as the event that it would have ended with."""
         try:
             return self._run_steps()
-        except StoppedBySignal as stopped:
+        except StoppedOutsideRun as stopped:
             self._stops.signal = stopped.number
             return self._emit_end("interrupted", self._stops.stop_reason, self._stops.exit_status)
         except UsageError as why:

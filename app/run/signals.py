@@ -55,7 +55,7 @@ class StopRequests:
             asyncio.get_running_loop().call_later(NUDGE_S, self._cancel_until_done)
 
 
-class StoppedBySignal(BaseException):
+class StoppedOutsideRun(BaseException):
     """A signal before the run began, or while its result is printed. Nothing is changed then."""
 
     def __init__(self, number: int) -> None:
@@ -68,7 +68,7 @@ def stop_early() -> Iterator[None]:
     """Within it, SIGINT and SIGTERM raise Stopped until an event loop takes them over."""
 
     def raise_stopped(number: int, _frame: FrameType | None) -> None:
-        raise StoppedBySignal(number)
+        raise StoppedOutsideRun(number)
 
     with handle_signals_by(raise_stopped):
         yield

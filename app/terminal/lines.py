@@ -105,7 +105,7 @@ def target_of(role: str) -> str:
     return role.rpartition(TARGET)[0]
 
 
-def ground_line(line: Iterable[Span], width: int, ground: str) -> Line:
+def tinted_line(line: Iterable[Span], width: int, ground: str) -> Line:
     """The line filled to the width, on a tinted ground."""
     return [
         (part, role if "@" in role.rpartition(TARGET)[2] else f"{role}@{ground}")

@@ -89,7 +89,7 @@ def print_complaint(text: str) -> None:
     print_note(f"hostdx: {text}")
 
 
-def settle_streams() -> None:
+def drop_unwritten_output() -> None:
     """Before the end: what a stream still holds and nobody takes is dropped, else Python would exit with status 120."""
     for stream in (sys.stdout, sys.stderr):
         try:

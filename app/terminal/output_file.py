@@ -15,7 +15,7 @@ from typing import IO, NamedTuple, TypeAlias
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.output import is_coloured as in_colour
 from hostdx.app.terminal.output import print_parts, print_result
-from hostdx.probes.files.path_walk import LocatedName, UntrustedLink, locate_name, open_trusted
+from hostdx.probes.files.path_walk import FolderAndName, UntrustedLink, locate_name, open_trusted
 
 RoleText: TypeAlias = tuple[str, str]  # text that may have several lines, and their role
 
@@ -113,7 +113,7 @@ def check_outputs(subject: str, *paths: str, new: bool = False) -> None:
         status = _existing_status(subject, path)
         if status is not None and not stat.S_ISREG(status.st_mode):
             continue  # the reader of a pipe would take a second opening for the end
-        place = _locate_path(subject, path)
+        place = _open_output_folder(subject, path)
         try:
             if status is not None and new:
                 raise Failure(_already_exists_text(subject, path))
@@ -132,7 +132,7 @@ def check_outputs(subject: str, *paths: str, new: bool = False) -> None:
 def _written_whole(subject: str, path: str, mode: int, data: bytes, *, new: bool) -> Iterator[None]:
     """Written on entry, under its name on exit; without a trace where either raises."""
     status = _existing_status(subject, path)
-    place = _locate_path(subject, path)
+    place = _open_output_folder(subject, path)
     try:
         if place.is_open or (status is not None and not stat.S_ISREG(status.st_mode)):
             with os.fdopen(open_output(subject, path, mode), "wb") as file:
@@ -166,7 +166,7 @@ def _written_whole(subject: str, path: str, mode: int, data: bytes, *, new: bool
 
 @contextmanager
 def _new_file(
-    place: LocatedName, name: str, mode: int, data: bytes, like: os.stat_result | None = None
+    place: FolderAndName, name: str, mode: int, data: bytes, like: os.stat_result | None = None
 ) -> Iterator[str]:
     """A file that was not there, with these bytes; `like` one that it is to replace."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -184,7 +184,7 @@ def _new_file(
         raise
 
 
-def _must_write_in_place(place: LocatedName, status: os.stat_result) -> bool:
+def _must_write_in_place(place: FolderAndName, status: os.stat_result) -> bool:
     """Where another file under that name would not be the same: its owner, its other names, a mount."""
     mine = os.geteuid() == 0 or (
         status.st_uid == os.geteuid() and status.st_gid in (os.getegid(), *os.getgroups())
@@ -193,7 +193,7 @@ def _must_write_in_place(place: LocatedName, status: os.stat_result) -> bool:
     return not mine or status.st_nlink > 1 or mounted or not _is_writable(place)
 
 
-def _is_writable(place: LocatedName) -> bool:
+def _is_writable(place: FolderAndName) -> bool:
     return os.access(f"/proc/self/fd/{place.folder}", os.W_OK | os.X_OK, effective_ids=True)
 
 
@@ -222,7 +222,7 @@ def _existing_status(subject: str, path: str) -> os.stat_result | None:
     return status
 
 
-def _locate_path(subject: str, path: str) -> LocatedName:
+def _open_output_folder(subject: str, path: str) -> FolderAndName:
     try:
         return locate_name(path)
     except UntrustedLink as why:

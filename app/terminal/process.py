@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from hostdx.probes.reading.process_stat import start_time
+from hostdx.probes.reading.process_stat import read_start_ticks
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
@@ -28,7 +28,7 @@ def boot_id() -> str:
 
 def process_identity(pid: int | None = None) -> ProcessIdentity:
     pid = os.getpid() if pid is None else pid
-    return ProcessIdentity(pid, start_time(pid) or 0, boot_id())
+    return ProcessIdentity(pid, read_start_ticks(pid) or 0, boot_id())
 
 
 def is_running_hostdx(pid: int) -> bool:
@@ -70,4 +70,4 @@ def has_file_open_for_writing(pid: int, device: int, inode: int) -> bool:
 
 def is_living(process: ProcessIdentity) -> bool:
     """Return whether exactly this process still runs."""
-    return process.pid > 0 and process.boot_id == boot_id() and start_time(process.pid) == process.start
+    return process.pid > 0 and process.boot_id == boot_id() and read_start_ticks(process.pid) == process.start

@@ -42,7 +42,7 @@ def sign_lines(signs: Iterable[TrustSign], width: int) -> list[Line]:
     return flow_parts(linked, width, gap="   ")
 
 
-def whole_signs(signs: Sequence[TrustSign], width: int, most: int) -> list[Line]:
+def sign_lines_that_fit(signs: Sequence[TrustSign], width: int, most: int) -> list[Line]:
     """Return as many signs as are whole in `most` lines, the red ones first; one alone is cut."""
     ordered = sorted(signs, key=lambda s: s.state != "critical")
     for count in range(len(ordered), 0, -1):
@@ -52,7 +52,7 @@ def whole_signs(signs: Sequence[TrustSign], width: int, most: int) -> list[Line]
     return [crop_line([*line, ("  …", "dim")], width) for line in sign_lines(ordered[:1], width)[:most]]
 
 
-def next_lines(steps: Sequence[Remedy], width: int, room: int, *, digits: bool = True) -> list[Line]:
+def next_step_lines(steps: Sequence[Remedy], width: int, room: int, *, digits: bool = True) -> list[Line]:
     """Each with the digit that plans or copies it; the commands as far as `room` lines hold all titles."""
     heads = [_step_head_lines(str(n) if digits else "→", step, width) for n, step in enumerate(steps, 1)]
     commands = [

@@ -74,7 +74,7 @@ def _lines_beside_name(name: str, cells: int, lines: Sequence[Line], role: str =
     return [[(f"{'' if n else name:<{cells}}", role), *line] for n, line in enumerate(lines)]
 
 
-def exact_lines(plan: Plan, width: int) -> list[Line]:
+def whole_plan_lines(plan: Plan, width: int) -> list[Line]:
     """The exact steps: every step, load, action and file read."""
     out: list[Line] = [text_line("STEPS", "title")]
     out += [[("  ", "text"), *line] for line in step_lines(plan, min(width, MAX_STEP_CELLS) - 2)]
@@ -127,7 +127,7 @@ def planning_lines(offer: ScenarioOffer, width: int) -> list[Line]:
     return [*out, BLANK, *word_lines(width)]
 
 
-def needs_lines(offer: ScenarioOffer, missing: Sequence[Option], width: int) -> list[Line]:
+def missing_option_lines(offer: ScenarioOffer, missing: Sequence[Option], width: int) -> list[Line]:
     out = wrap_text(offer.question, width, "strong")
     first = "one thing" if len(missing) == 1 else f"{len(missing)} things"
     out += [BLANK, text_line(f"Before the plan can be made, {first} must be named:")]
@@ -186,7 +186,7 @@ def panel_lines(
     if plan.workloads:
         rows = _load_lines(plan, inner, height - used_rows - 2, detects)
         has_resolution = any(load.id in detects for load in plan.workloads)
-        form = form_of_all_loads(plan)
+        form = shared_load_words(plan)
         same: Line = [(f"each: {form}   ", "dim")] if form else []
         source: Line = [(f"±: {last_resolution_words()}   ", "dim")] if has_resolution else []
         out += frame_rows(
@@ -274,7 +274,7 @@ def _load_lines(plan: Plan, width: int, room: int, detects: Mapping[str, float])
     reasons = [wrap_text(load.why, width - 4, indent=4) if load.why else [] for load in plan.workloads]
     shows_reasons = sum(map(len, reasons)) + len(plan.workloads) <= room
     for load, why in zip(plan.workloads, reasons, strict=True):
-        length, least = ("", "") if form_of_all_loads(plan) else _piece_and_group_words(plan, load)
+        length, least = ("", "") if shared_load_words(plan) else _piece_and_group_words(plan, load)
         seconds = times.get(load.id, 0.0)
         drawn = "█" * max(1, round(BAR * seconds / longest)) if seconds else ""
         finest = f"±{units.format_percent(detects[load.id])}" if load.id in detects else ""
@@ -304,7 +304,7 @@ def _piece_and_group_words(plan: Plan, load: Workload) -> tuple[str, str]:
     return "whole runs" if plan.commands else length, least
 
 
-def form_of_all_loads(plan: Plan) -> str:
+def shared_load_words(plan: Plan) -> str:
     """Return it once, where many loads have the same."""
     forms = {_piece_and_group_words(plan, load) for load in plan.workloads}
     return ", ".join(filter(None, forms.pop())) if len(forms) == 1 and len(plan.workloads) > 1 else ""

@@ -106,7 +106,7 @@ class Shell(KeysFromKeymap, AppRequests):
         return self.pulses[-1] if self.pulses else None
 
     @property
-    def is_playing(self) -> bool:
+    def is_feed_moving(self) -> bool:
         """Events or time come by themselves; what is dear to draw may wait a second."""
         return self._feed is not None and self._feed.playback.playing
 

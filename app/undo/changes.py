@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 
-from hostdx.app.locks import LockFile, target_name
+from hostdx.app.locks import LockFile, lock_name
 from hostdx.app.state import journal_dir, make_private
 from hostdx.app.terminal.failure import Failure, UndoIncomplete
 from hostdx.app.terminal.process import is_living
@@ -151,7 +151,7 @@ class HostChanges:
         return self._journal
 
     def _lock_target(self, action: Action) -> None:
-        name = target_name(action.target)
+        name = lock_name(action.target)
         if name in self._locks:
             lock, count = self._locks[name]
         else:
@@ -160,7 +160,7 @@ class HostChanges:
         self._locks[name] = (lock, count + 1)
 
     def _unlock_target(self, action: Action) -> None:
-        name = target_name(action.target)
+        name = lock_name(action.target)
         if not action.consent or name not in self._locks:
             return
         lock, count = self._locks.pop(name)

@@ -33,7 +33,7 @@ def prepare_entry(action: Action, identifier: str) -> JournalEntry:
         old, saved = settings.read_target_and_side_values(action)
         value = action.new if action.new is not None else ""
     elif action.kind == "resource":
-        value = resources.exact_name(action)
+        value = resources.draw_resource_name(action)
         if action.resource == "directory":
             place = file_system_of(Path(value).parent)
     return JournalEntry(id=identifier, action=action, value=value, old=old, saved=saved, place=place)

@@ -81,7 +81,7 @@ class BatchSource(ABC, Generic[Served]):
         """Return how long slices may be so that so many groups fit into the write limit; infinite without a limit."""
         return math.inf
 
-    async def wait_until_idle(self) -> None:
+    async def finish_requests(self) -> None:
         """Wait, for a limited time, until nothing is in flight and all written data are on the device."""
 
     def without_variants(self, variants: Iterable[str]) -> Self:

@@ -111,7 +111,7 @@ class BenchmarkSet:
         # The write budget reckons by load: one and all CPUs write at different rates.
         renamed = msgspec.structs.replace(wanted, id=f"{load} {slot}")
         measured = await self._disk.measure_block(renamed, DISK_SLICE_S, min_operations=1)
-        await self._disk.wait_until_idle()
+        await self._disk.finish_requests()
         return measured
 
     async def _measure_call(self, call: CallLoad, slot: Slot) -> Measured:

@@ -18,7 +18,7 @@ class UntrustedLink(Exception):
     """There is a link on the way that somebody else may have made; the text says where."""
 
 
-class LocatedName(NamedTuple):
+class FolderAndName(NamedTuple):
     """The last name of a path. `folder` is an open descriptor, which the caller closes."""
 
     folder: int
@@ -44,7 +44,7 @@ def open_trusted(path: str, flags: int, mode: int) -> tuple[int, bool]:
         os.close(location.folder)
 
 
-def locate_name(path: str) -> LocatedName:
+def locate_name(path: str) -> FolderAndName:
     """The folder of the last name, links followed; the name may be absent. Raises UntrustedLink,
     OSError, ValueError.
     """
@@ -66,7 +66,7 @@ def locate_name(path: str) -> LocatedName:
                 if not trusted and (os.geteuid() == 0 or status.st_uid not in (0, os.geteuid())):
                     raise UntrustedLink(f"{part} is a link in a folder that others may write to")
                 if last and status.st_dev == Path("/proc").stat().st_dev:
-                    return LocatedName(os.dup(at), part, others_may_write=False, is_open=True)
+                    return FolderAndName(os.dup(at), part, others_may_write=False, is_open=True)
                 links += 1
                 if links > MAX_LINKS:
                     raise UntrustedLink("too many links on the way")
@@ -75,7 +75,7 @@ def locate_name(path: str) -> LocatedName:
                 if target.startswith("/"):
                     at = _open_below(at, "/")
             elif last:
-                return LocatedName(os.dup(at), part or ".", others_may_write=not trusted)
+                return FolderAndName(os.dup(at), part or ".", others_may_write=not trusted)
             else:
                 at = _open_below(at, part)
     finally:

@@ -19,7 +19,7 @@ from hostdx.probes import units
 from hostdx.probes.imports import iperf3
 from hostdx.probes.imports.accounting import with_left_out_fields
 from hostdx.probes.imports.cpu import hwloc, numactl, perf_stat
-from hostdx.probes.imports.formats import RecognisedForm, load_format
+from hostdx.probes.imports.formats import RecognisedFormat, load_format
 from hostdx.probes.imports.hep import hep_suite, hepscore, prmon
 from hostdx.probes.imports.line_format import load_line_format
 from hostdx.probes.imports.model import (
@@ -177,8 +177,8 @@ def _line_kind(name: str) -> ImportKind:
 
 
 @cache
-def _code_kinds() -> dict[str, RecognisedForm]:
-    return load_format("kinds.toml", dict[str, RecognisedForm])
+def _code_kinds() -> dict[str, RecognisedFormat]:
+    return load_format("kinds.toml", dict[str, RecognisedFormat])
 
 
 def _code_kind(
@@ -192,8 +192,8 @@ def _code_kind(
 
 
 KINDS: tuple[ImportKind, ...] = (
-    _code_kind("io500", io500.parse, io500.is_recognised),
-    _code_kind("io500-table", io500_table.parse, io500_table.is_recognised),
+    _code_kind("io500", io500.parse, io500.is_io500_result),
+    _code_kind("io500-table", io500_table.parse, io500_table.is_io500_table),
     _code_kind("fio", fio.parse),
     _code_kind("fio-terse", fio.parse_terse),
     _code_kind("fio-text", fio_text.parse),
@@ -208,15 +208,15 @@ KINDS: tuple[ImportKind, ...] = (
     _code_kind("ior-csv", ior.parse_csv),
     _code_kind("mdtest", mdtest.parse),
     _code_kind("mdtest-csv", mdtest.parse_ranks),
-    _code_kind("darshan", darshan_log.parse, darshan_log.is_recognised),
+    _code_kind("darshan", darshan_log.parse, darshan_log.is_darshan_log),
     _code_kind("darshan-text", darshan.parse),
     _code_kind("sadf", sysstat_json.parse),
-    _code_kind("iostat-text", iostat.parse, iostat.is_recognised),
-    _code_kind("vmstat", vmstat.parse, vmstat.is_recognised),
-    _code_kind("pidstat", pidstat.parse, pidstat.is_recognised),
+    _code_kind("iostat-text", iostat.parse, iostat.is_iostat_output),
+    _code_kind("vmstat", vmstat.parse, vmstat.is_vmstat_output),
+    _code_kind("pidstat", pidstat.parse, pidstat.is_pidstat_output),
     _code_kind("atop", atop.parse),
     _code_kind("atop-json", atop.parse_json),
-    _code_kind("sar", sar.parse, sar.is_recognised),
+    _code_kind("sar", sar.parse, sar.is_sar_output),
     _code_kind("iperf3", iperf3.parse),
     _line_kind("iperf3-text"),
     _line_kind("sysbench"),

@@ -23,7 +23,7 @@ import msgspec
 from hostdx.probes import units
 from hostdx.probes.imports.accounting import UNKNOWN_REASON
 from hostdx.probes.imports.dates import epoch_to_iso, to_iso
-from hostdx.probes.imports.formats import RecognisedForm, load_format
+from hostdx.probes.imports.formats import RecognisedFormat, load_format
 from hostdx.probes.imports.model import (
     Better,
     Contradiction,
@@ -151,7 +151,7 @@ class ExpectedLine(msgspec.Struct, frozen=True):
     trouble: str
 
 
-class LineFormat(RecognisedForm, frozen=True, kw_only=True):
+class LineFormat(RecognisedFormat, frozen=True, kw_only=True):
     """`repeated`: what the same figure once more is: its repetition, a newer one, or another. `several`: a prefix where
     several blocks have figures.
     """

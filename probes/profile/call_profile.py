@@ -209,8 +209,8 @@ class CallProfile:
 
     def take_samples(self, *, last: bool = False) -> None:
         cost = time.process_time()
-        self._clock.take_records()
-        self._switches.take_records(last=last)
+        self._clock.hold_ring_bytes()
+        self._switches.hold_ring_bytes(last=last)
         if self._clock.held_bytes + self._switches.held_bytes > HELD_BYTES:
             self._fold_oldest()
         self.due = next_look_due(time.process_time() - cost)

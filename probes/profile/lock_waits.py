@@ -88,7 +88,7 @@ class LockProfile:
 
     def take_samples(self, *, last: bool = False) -> None:
         cost = time.process_time()
-        self._windows.take_records(last=last)
+        self._windows.hold_ring_bytes(last=last)
         if self._windows.held_bytes > HELD_BYTES:
             self._waiting.take_window(self._windows.take_oldest_window())
         self.due = next_look_due(time.process_time() - cost)

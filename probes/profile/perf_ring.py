@@ -67,7 +67,7 @@ class PerfRing:
     def switch_event(self, *, on: bool) -> None:
         fcntl.ioctl(self._descriptor, _ENABLE if on else _DISABLE, 0)
 
-    def refresh(self, samples: int) -> None:
+    def enable_for(self, samples: int) -> None:
         """It is on, of each event, and stops by itself after so many more samples."""
         fcntl.ioctl(self._descriptor, _REFRESH, samples)
         # a tracepoint that had stopped is not started again by that (6.18: perf_trace_add leaves PERF_HES_STOPPED)

@@ -104,7 +104,7 @@ class RingReader:
         self._held: deque[tuple[int, int, int, list[bytes]]] = deque()  # began, until, ended
         self.held_bytes = 0
 
-    def take_records(self, *, last: bool = False) -> None:
+    def hold_ring_bytes(self, *, last: bool = False) -> None:
         until_ns = time.monotonic_ns()
         self._hold_taking(0, until_ns, until_ns if last else 0, [ring.take_bytes() for ring in self.rings])
 
@@ -155,7 +155,7 @@ class SampledWindowReader(RingReader):
         self._refresh_rings()
         self._first_ns = self._began_ns = time.monotonic_ns()
 
-    def take_records(self, *, last: bool = False) -> None:
+    def hold_ring_bytes(self, *, last: bool = False) -> None:
         until_ns = time.monotonic_ns()
         parts = [ring.take_bytes() for ring in self.rings]
         over = last
@@ -173,7 +173,7 @@ class SampledWindowReader(RingReader):
 
     def _refresh_rings(self) -> None:
         for n, ring in enumerate(self.rings):
-            ring.refresh(self._samples - max(0, self._left[n]))
+            ring.enable_for(self._samples - max(0, self._left[n]))
             self._left[n] = self._samples
 
     @property

@@ -112,7 +112,7 @@ def is_running(pid: int) -> bool:
     return stat is not None and not stat.has_ended
 
 
-def start_time(pid: int) -> int | None:
+def read_start_ticks(pid: int) -> int | None:
     """Return the clock ticks since boot at which a process of this machine began; None where it has ended."""
     stat = read_own_stat(pid)
     return None if stat is None or stat.has_ended else stat.start_ticks

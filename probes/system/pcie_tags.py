@@ -27,7 +27,7 @@ class PcieTags(msgspec.Struct, frozen=True):
     on: bool
 
 
-def read_tags(host: Host, devices: tuple[PciDevice, ...]) -> tuple[PcieTags, ...] | Absent:
+def read_pcie_tags(host: Host, devices: tuple[PciDevice, ...]) -> tuple[PcieTags, ...] | Absent:
     """Of the devices that have PCI Express; Absent where the configuration may not be read."""
     if not host.live:
         return Absent("a captured tree does not hold PCI configuration space", "captured", DEVICES)

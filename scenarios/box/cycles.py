@@ -36,7 +36,7 @@ from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
 from hostdx.scenarios.experiment.levels import fit_variant_levels
 from hostdx.scenarios.experiment.order import order_effect
 from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks
-from hostdx.scenarios.experiment.statistics.stats import interval_over_groups, level_and_interval
+from hostdx.scenarios.experiment.statistics.stats import interval_over_groups, median_and_interval
 
 PILOTS = 2
 SETTLE_S = 1.0  # of idling after a flush, before each block of a load whose two orders contradict each other
@@ -145,7 +145,7 @@ class BoxCycles:
                 self.blocks.leave_out(load, cycle)
             if phase == "steady" and len(group.blocks) == len(corners_of_load(load)) == 2:
                 self._emit_group(load, group)
-            await self.blocks.spare_others(load, cycle)
+            await self.blocks.pause_for_bystanders(load, cycle)
 
     def _settle_longer(self, cycle: int, cycles_left: float) -> None:
         """Where the two orders of a load contradict each other it begins anew, and settles before each block."""
@@ -209,7 +209,7 @@ class BoxCycles:
         judged = self._load_verdict(corner.load, 1) if len(corners_of_load(corner.load)) == 2 else None
         if judged is not None and judged.is_not_measured and judged.order is not None:
             return CornerLevel(corner=corner.id, unit=corner.unit, reason=f"not measured: {judged.reason}")
-        middle, ends = level_and_interval(values, self._paired_value(corner))
+        middle, ends = median_and_interval(values, self._paired_value(corner))
         return CornerLevel(
             corner=corner.id,
             unit=corner.unit,

@@ -11,7 +11,7 @@ from hostdx.probes.imports.model import ImportRefusedError as Unread
 from hostdx.probes.imports.source import ImportSource
 from hostdx.scenarios.analysis.compare.bounding_box import ApplicationPoint, bounding_box_points_of
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.experiment.statistics.stats import level_and_interval
+from hostdx.scenarios.experiment.statistics.stats import median_and_interval
 
 WORKLOAD, USER_CPU = "workload", "user CPU"  # as its recordings have them
 MIN_MOVED_BYTES = 1 << 20  # moved in a run: less says nothing of bandwidth
@@ -24,7 +24,7 @@ def is_recording(path: str) -> bool:
     return head.startswith((b"\x1f\x8b", b'{"type":"run"'))
 
 
-def read_job_file(path: str) -> list[ApplicationPoint]:
+def read_job_points(path: str) -> list[ApplicationPoint]:
     """Raises Unread."""
     points = bounding_box_points_of(Path(path).name, kinds.parse(ImportSource.read(Path(path))))
     if not points:
@@ -51,7 +51,7 @@ def read_job_recording(name: str, events: Iterable[ev.AnyEvent]) -> Iterator[App
             rates = [size / seconds for size, seconds in moved if size >= MIN_MOVED_BYTES and seconds > 0]
             if len(rates) < len(blocks):
                 continue
-            rate, ends = level_and_interval(rates)
+            rate, ends = median_and_interval(rates)
             yield ApplicationPoint(
                 name=f"{name}: {variant}" if len(runs) > 1 else name, direction=direction, bandwidth=rate,
                 ci95=ends, computing=_computing_share(blocks),

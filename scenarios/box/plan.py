@@ -92,13 +92,13 @@ class BoxSetup:
 
     def _add_job(self, path: str) -> None:
         from hostdx.probes.imports.model import ImportRefusedError as Unread
-        from hostdx.scenarios.box.jobs import is_recording, read_job_file  # all importers come with it
+        from hostdx.scenarios.box.jobs import is_recording, read_job_points  # all importers come with it
 
         try:
             if is_recording(path):
                 self.recordings.append(path)
             else:
-                self.jobs += read_job_file(path)
+                self.jobs += read_job_points(path)
         except Unread as why:
             self.job_refusal = f"--job {path}: {why.why}{f'; {why.hint}' if why.hint else ''}"
 

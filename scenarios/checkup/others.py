@@ -16,7 +16,7 @@ import msgspec
 from hostdx.probes import units
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.pulse import HostCounters, HostRates, compute_host_rates, read_host_counters
-from hostdx.probes.system.running.culprit import NAMED_SHARE, Resource, others_cpus_and_io_rate, rank_users
+from hostdx.probes.system.running.culprit import NAMED_SHARE, Resource, others_cpus_and_io_rate, rank_by_use
 from hostdx.probes.system.running.processes import ProcessTable, own_family, owner_of, read_process_table
 from hostdx.probes.system.running.quota_groups import most_throttled_quota, own_quotas
 from hostdx.scenarios.contract.finding import Finding, SuggestedStep
@@ -216,7 +216,7 @@ def host_use_between(
     by_resource = {
         resource: tuple(
             (user.name, user.pid, user.rate)
-            for user in rank_users(*tables, resource, own_pids)
+            for user in rank_by_use(*tables, resource, own_pids)
             if not after[1].processes[user.pid].kernel_thread
         )
         for resource in resources

@@ -46,7 +46,7 @@ class _OptionsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def declared_options(scenario: str, **values: Json) -> tuple[Option, ...]:
     """In the order of the file. scenario: a path in its folder; values: for the names in braces."""
-    return _all_options(_read_options_file(Path(scenario), **values))
+    return _own_and_common_options(_read_options_file(Path(scenario), **values))
 
 
 def apply_declaration(scenario: str, **values: Json) -> Callable[[type[T]], type[T]]:
@@ -60,7 +60,7 @@ def apply_declaration(scenario: str, **values: Json) -> Callable[[type[T]], type
             **attributes,
             "id": id,
             "card": card_of(id),
-            "options": _all_options(options_file),
+            "options": _own_and_common_options(options_file),
         }.items():
             setattr(kind, name, value)
         return kind
@@ -68,7 +68,7 @@ def apply_declaration(scenario: str, **values: Json) -> Callable[[type[T]], type
     return with_words
 
 
-def _all_options(options_file: _OptionsFile) -> tuple[Option, ...]:
+def _own_and_common_options(options_file: _OptionsFile) -> tuple[Option, ...]:
     return (
         *options_file.option,
         *(option for option in COMMON_OPTIONS if option.name in options_file.common),

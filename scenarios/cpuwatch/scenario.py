@@ -14,10 +14,10 @@ from hostdx.probes.system.running.culprit import (
     BusyProcess,
     find_dominant_family,
     find_dominant_group,
-    find_dominant_user,
-    rank_users,
+    find_dominant_process,
+    rank_by_use,
 )
-from hostdx.probes.system.running.job_identity import JobLook, JobTarget, JobUse, job_look, job_use
+from hostdx.probes.system.running.job_identity import JobLook, JobTarget, JobUse, compute_job_use, look_at_job
 from hostdx.probes.system.running.processes import ProcessTable, own_family, owner_of, read_process_table
 from hostdx.probes.system.running.quota_groups import find_quotas, throttled_since
 from hostdx.probes.types import Absent, is_present
@@ -48,7 +48,7 @@ class Cpuwatch(Scenario):
     def prepare(self, host: Host, options: Options) -> PreparedRun:
         target = _target_of_options(options)
         if target is not None and target.start_ticks is not None:
-            named_job = job_look(host, target)
+            named_job = look_at_job(host, target)
             if isinstance(named_job, Absent):
                 raise RunRefused(f"cpuwatch: {named_job.reason}")
         seconds = options.as_number("seconds", DEFAULT_S)
@@ -73,7 +73,7 @@ class Cpuwatch(Scenario):
         first: JobLook | None = None
         end_reason = ""
         with run.begin_step("watch", "watch the job") as step:
-            before = await asyncio.to_thread(job_look, run.host, target)
+            before = await asyncio.to_thread(look_at_job, run.host, target)
             if isinstance(before, Absent):
                 raise RunRefused(f"cpuwatch: {before.reason}")
             first = before
@@ -83,11 +83,11 @@ class Cpuwatch(Scenario):
             quotas = find_quotas(run.host, target)
             while (left := seconds - (run.clock.now() - began)) > 0:
                 await run.clock.sleep(min(TICK_S, max(0.2, left)))
-                after = await asyncio.to_thread(job_look, run.host, target)
+                after = await asyncio.to_thread(look_at_job, run.host, target)
                 if isinstance(after, Absent):
                     end_reason = f"the job ended after {run.clock.now() - began:.0f} s"
                     break
-                use = job_use(before, after)
+                use = compute_job_use(before, after)
                 uses.append(use)
                 _emit_samples(run, use, len(uses) - 1)
                 used = f"{use.cores:.2f} cores, {count_noun(use.threads, 'thread')}"
@@ -123,12 +123,12 @@ async def _find_busiest_target(run: Run) -> tuple[JobTarget, list[BusyProcess]]:
         await run.clock.sleep(FIND_S)
         after = await asyncio.to_thread(read_process_table, run.host, io=False)
         own_pids = frozenset(own_family(run.host))
-        user = find_dominant_user(before, after, "cpu", own_pids)
+        user = find_dominant_process(before, after, "cpu", own_pids)
         if user is None:
             target, words = await asyncio.to_thread(_find_busiest_crowd, run.host, before, after, own_pids)
             step.finish_with_remark(words)
             run.emit_note(words)
-            return target, rank_users(before, after, "cpu", own_pids)
+            return target, rank_by_use(before, after, "cpu", own_pids)
         words = f"{user.label} uses the most CPU: {user.rate:.1f} CPUs over {FIND_S:g} s"
         if after.processes[user.pid].kernel_thread:
             thread_kind = kernel_thread_entry(user.name)
@@ -138,7 +138,7 @@ async def _find_busiest_target(run: Run) -> tuple[JobTarget, list[BusyProcess]]:
             )
         step.finish_with_remark(words)
         run.emit_note(words)
-    return JobTarget("pid", str(user.pid), user.start_ticks), rank_users(before, after, "cpu", own_pids)
+    return JobTarget("pid", str(user.pid), user.start_ticks), rank_by_use(before, after, "cpu", own_pids)
 
 
 def _find_busiest_crowd(

@@ -15,7 +15,7 @@ from hostdx.scenarios.triage.knowledge.waits import wait_kind_and_function
 STUCK_AFTER_S = 3.0
 
 
-class Sleep(msgspec.Struct):
+class TaskSleep(msgspec.Struct):
     """One sleep of one task, as seen: `since_s` and `seen_s` are seconds of the watch."""
 
     task: Task
@@ -44,28 +44,28 @@ class Sleep(msgspec.Struct):
 class SleepChange(msgspec.Struct, frozen=True):
     """What a sample changed: sleeps that became stuck, and stuck ones that ended."""
 
-    stuck: tuple[Sleep, ...]
-    ended: tuple[Sleep, ...]
+    stuck: tuple[TaskSleep, ...]
+    ended: tuple[TaskSleep, ...]
 
 
 class TaskSleeps:
     """Every sleep under way, by task."""
 
     def __init__(self) -> None:
-        self.current: dict[tuple[int, int], Sleep] = {}
-        self.longest: dict[tuple[int, int], Sleep] = {}  # of each task that was ever stuck
+        self.current: dict[tuple[int, int], TaskSleep] = {}
+        self.longest: dict[tuple[int, int], TaskSleep] = {}  # of each task that was ever stuck
 
     def add(self, tasks: Iterable[Task], now_s: float) -> SleepChange:
         """Takes one sample in; `now_s` never goes back."""
         before, self.current = self.current, {}
-        became: list[Sleep] = []
-        ended: list[Sleep] = []
+        became: list[TaskSleep] = []
+        ended: list[TaskSleep] = []
         for task in tasks:
             sleep = before.pop(task.key, None)
             if sleep is None or not sleep.continues_in(task):
                 if sleep is not None and sleep.is_stuck:
                     ended.append(sleep)
-                self.current[task.key] = Sleep(task, now_s, now_s)
+                self.current[task.key] = TaskSleep(task, now_s, now_s)
                 continue
             was = sleep.is_stuck
             sleep.task, sleep.seen_s, sleep.samples = task, now_s, sleep.samples + 1
@@ -77,13 +77,13 @@ class TaskSleeps:
         ended.extend(sleep for sleep in before.values() if sleep.is_stuck)
         return SleepChange(tuple(became), tuple(ended))
 
-    def stuck_sleeps(self) -> tuple[Sleep, ...]:
+    def stuck_sleeps(self) -> tuple[TaskSleep, ...]:
         """The stuck ones now, the longest first."""
         return tuple(
             sorted((s for s in self.current.values() if s.is_stuck), key=lambda s: -s.watched_seconds)
         )
 
-    def _keep_longest_of_task(self, sleep: Sleep) -> None:
+    def _keep_longest_of_task(self, sleep: TaskSleep) -> None:
         longest_sleep = self.longest.get(sleep.task.key)
         if longest_sleep is None or longest_sleep.watched_seconds <= sleep.watched_seconds:
             self.longest[sleep.task.key] = sleep
@@ -122,7 +122,7 @@ class StuckTaskDetails(msgspec.Struct, frozen=True):
     kernel name below the task's place.
     """
 
-    sleep: Sleep
+    sleep: TaskSleep
     functions: tuple[str, ...] = ()
     place: MountedDirectory | None = None
     stack: tuple[str, ...] = ()

@@ -74,11 +74,11 @@ def directory_waited_for(host: Host, task: Task) -> MountedDirectory | Absent:
                 continue
             # Everybody has the root file system open or works in it: that says nothing.
             if method == "syscall" or mount.mountpoint != "/":
-                return _directory_at(host, mount, method)
+                return _describe_mount(host, mount, method)
     return Absent("its files do not show it (other users' tasks need root)", kind="permission")
 
 
-def _directory_at(host: Host, mount: Mount, method: str) -> MountedDirectory:
+def _describe_mount(host: Host, mount: Mount, told_by: str) -> MountedDirectory:
     name = device_name(host, mount.devno)
     return MountedDirectory(
         mountpoint=mount.mountpoint,
@@ -86,7 +86,7 @@ def _directory_at(host: Host, mount: Mount, method: str) -> MountedDirectory:
         source=mount.source,
         device=name if is_present(name) else "",
         devices=bottom_devices_of(block_devices(host), name) if is_present(name) else (),
-        how=method,
+        how=told_by,
         layers=device_and_layers_below(block_devices(host), name) if is_present(name) else (),
     )
 
@@ -111,10 +111,10 @@ def _served_by_name(host: Host, task: Task, table: tuple[Mount, ...]) -> Mounted
     )
     if is_present(backing):
         below = find_visible_mount(table, backing)
-        return _directory_at(host, below, "name") if below is not None else None
+        return _describe_mount(host, below, "name") if below is not None else None
     for mount in table:
         if mount.devno and device_name(host, mount.devno) == name:
-            return _directory_at(host, mount, "name")
+            return _describe_mount(host, mount, "name")
     devices = block_devices(host)
     return MountedDirectory(
         device=name,

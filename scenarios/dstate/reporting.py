@@ -10,10 +10,10 @@ from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence
 from hostdx.scenarios.contract.model import Run
-from hostdx.scenarios.dstate.cause import Sleep, StuckTaskDetails, TaskWaitCause
+from hostdx.scenarios.dstate.cause import StuckTaskDetails, TaskSleep, TaskWaitCause
 from hostdx.scenarios.dstate.findings import StuckGroup, group_by_cause, stuck_group_finding
 from hostdx.scenarios.dstate.results import StuckTask, TasksInDResult
-from hostdx.scenarios.dstate.watch import TaskLook, log_about
+from hostdx.scenarios.dstate.watch import TaskLook, kernel_log_about
 from hostdx.scenarios.triage.knowledge.kernels import kernel_faults_of_host
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
@@ -129,7 +129,7 @@ class DstateReport:
         suffix = f" on {stuck.place.text}" if stuck.place and stuck.place.text else ""
         self._emit_guard("stuck", f"{task.comm} ({task.tid}) is in D for {seconds:.0f} s{inside}{suffix}")
 
-    def _report_ended(self, sleep: Sleep) -> None:
+    def _report_ended(self, sleep: TaskSleep) -> None:
         if self._reported_s.pop(sleep.task.key, None) is not None:
             task = sleep.task
             text = f"{task.comm} ({task.tid}) left its sleep after {sleep.watched_seconds:.0f} s"
@@ -158,7 +158,7 @@ class DstateReport:
         """`closing`: it is said too of whom nobody waits any more."""
         if not groups:
             return
-        log = log_about(self.run.host, {g.cause.subject for g, _ in groups if g.cause.subject})
+        log = kernel_log_about(self.run.host, {g.cause.subject for g, _ in groups if g.cause.subject})
         for group, look in groups:
             finding = stuck_group_finding(group, look.devices, self._faults, log)
             if closing and not self._now & {stuck.sleep.task.key for stuck in group.stuck}:

@@ -78,7 +78,7 @@ def find_tasks_stuck_in_d(host: Host) -> Iterator[Finding]:
         evidence.append(Evidence(f"and {len(waiting) - _SHOWN} more", "/proc/*/stat"))
     count = len(waiting)
     frozen = any(reason.kind == "frozen" for reason, _ in reasons)  # a thaw comes from outside
-    mount = _mount_of(host, [reason for reason, _ in reasons])
+    mount = _only_network_mount(host, [reason for reason, _ in reasons])
     if mount is not None:
         evidence.append(SAYS.evidence("server-mount", server=mount.source, mountpoint=mount.mountpoint))
     yield SAYS.finding(
@@ -110,7 +110,7 @@ def _wait_reason_and_source(host: Host, task: Task) -> tuple[WaitReason, str]:
     return wait_reason(()), f"/proc/{task.pid}/stat"
 
 
-def _mount_of(host: Host, reasons: Sequence[WaitReason]) -> Mount | None:
+def _only_network_mount(host: Host, reasons: Sequence[WaitReason]) -> Mount | None:
     """The network file system that they wait for, where this host has mounted one alone."""
     table = read_mounts(host)
     if not is_present(table) or not any(reason.kind == "network" for reason in reasons):

@@ -16,8 +16,8 @@ from hostdx.probes.system.running.tasks import Task, find_blocked_tasks, read_ta
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.dstate.cause import (
     DeviceLimit,
-    Sleep,
     StuckTaskDetails,
+    TaskSleep,
     TaskSleeps,
     TaskWaitCause,
     wait_cause_of,
@@ -42,7 +42,7 @@ class TaskLook(msgspec.Struct, frozen=True, kw_only=True):
     load1: float | None
     psi: dict[str, float]
     stuck: tuple[tuple[StuckTaskDetails, TaskWaitCause], ...]
-    ended: tuple[Sleep, ...]
+    ended: tuple[TaskSleep, ...]
     devices: dict[str, DeviceState]
     halted: tuple[DeviceState, ...]
     hidden: Absent | None = None
@@ -64,7 +64,7 @@ class TaskWatch:
         self.devices = DeviceActivity()
         self.details_by_task: dict[tuple[int, int], TaskDetails] = {}
 
-    def stuck_details(self, host: Host, sleep: Sleep, may_ask: bool) -> StuckTaskDetails:
+    def stuck_details(self, host: Host, sleep: TaskSleep, may_ask: bool) -> StuckTaskDetails:
         """The task's stack and place, read once a task; the wait channel alone where there was no time for it."""
         key = sleep.task.key
         if key not in self.details_by_task and may_ask:
@@ -141,7 +141,7 @@ def _cgroup_limits(host: Host, task: Task, place: MountedDirectory) -> tuple[Dev
     )
 
 
-def log_about(host: Host, subjects: set[str]) -> dict[str, tuple[str, ...]]:
+def kernel_log_about(host: Host, subjects: set[str]) -> dict[str, tuple[str, ...]]:
     """The kernel's last lines that name a device or server, by name. Empty where the log cannot be read."""
     log = read_kernel_log(host)
     if isinstance(log, Absent):

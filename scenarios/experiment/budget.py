@@ -36,14 +36,14 @@ class TimeBudget:
         return max(0.0, self.total_s - (self._clock.now() - self._began))
 
 
-class LoadNeed(NamedTuple):
+class LeastTime(NamedTuple):
     """The least seconds that a load needs."""
 
     seconds: float
     control: bool = False  # it must not move: twice what it needs tell, and the loads have the rest
 
 
-def seconds_for_first(left_s: float, needs: Sequence[LoadNeed]) -> float:
+def seconds_for_first(left_s: float, needs: Sequence[LeastTime]) -> float:
     """Return the seconds for the first of the waiting loads, which are ordered by importance.
 
     The first load gets all seconds but those that the later loads need, and at least its own need. Seconds that it does
@@ -57,7 +57,7 @@ def seconds_for_first(left_s: float, needs: Sequence[LoadNeed]) -> float:
     return min(left_s - reserved_s, 2 * own) if needs[0].control else left_s - reserved_s
 
 
-def allotted_seconds(budget_s: float, needs: Sequence[LoadNeed]) -> list[float]:
+def allotted_seconds(budget_s: float, needs: Sequence[LeastTime]) -> list[float]:
     """Return the seconds of each load if each uses all that `seconds_for_first` gives it; 0 for one that gets none."""
     allotted_s: list[float] = []
     for number, need in enumerate(needs):

@@ -20,7 +20,7 @@ from hostdx.scenarios.contract.disturbance import Disturbance, broken_off_reason
 from hostdx.scenarios.contract.verdict.verdict import as_undecided
 from hostdx.scenarios.experiment.budget import GroupPace, UndecidedLoad
 from hostdx.scenarios.experiment.groups import GroupBlocks, with_differences
-from hostdx.scenarios.experiment.judge import Judge, judges_for, undecided_load, with_bytes_to_decide
+from hostdx.scenarios.experiment.judge import PairJudge, judges_for, undecided_load, with_bytes_to_decide
 from hostdx.scenarios.experiment.levels import Pair
 from hostdx.scenarios.experiment.order import hold_to_shared_orders
 from hostdx.scenarios.experiment.scheduler import LoadScheduler, MeasuredGroups
@@ -66,7 +66,7 @@ class LoadExperiment:
         self.pairs = scheduler.pairs = list(self.all_pairs)
         self.family, self.scope = family, scope
         self.pace = GroupPace(self.run.clock, most_s, scheduler.group_s)
-        self.judges: list[Judge] = []
+        self.judges: list[PairJudge] = []
         self.verdicts: list[ev.RunVerdict] = []
         self.groups: list[GroupBlocks] = []  # that count, measured as now
         self.reason = ""  # why nothing further may be measured
@@ -102,7 +102,7 @@ class LoadExperiment:
         )
 
     @property
-    def _open_judges(self) -> list[Judge]:
+    def _open_judges(self) -> list[PairJudge]:
         return [judge for judge in self.judges if not judge.is_decided and judge.pair in self.pairs]
 
     @property
@@ -166,7 +166,7 @@ class LoadExperiment:
                 self.run.emit(verdict)
         return self.verdicts
 
-    def _conclude_judge(self, judge: Judge) -> ev.RunVerdict:
+    def _conclude_judge(self, judge: PairJudge) -> ev.RunVerdict:
         t = self.run.elapsed_s()
         dropped_variant = next((v for v in judge.pair if v in self.not_applicable_reasons), None)
         if dropped_variant is not None and not judge.is_decided:

@@ -109,7 +109,7 @@ def with_differences(
     ]
 
 
-def level_values(
+def values_behind_verdict(
     groups: Sequence[GroupBlocks], variant: str, metric: Metric, verdicts: Iterable[ev.RunVerdict]
 ) -> list[float]:
     """Return a variant's mean in each group that the first verdict about it uses, as in the table of verdicts.

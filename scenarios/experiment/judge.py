@@ -28,7 +28,7 @@ from hostdx.scenarios.experiment.statistics.drift import drifting_variants
 from hostdx.scenarios.experiment.wording import drift_text
 
 
-class Judge:
+class PairJudge:
     """Judges one metric of one pair. A decision at an interim analysis is final: later groups do not count."""
 
     def __init__(
@@ -216,7 +216,7 @@ def judges_for(
     planned_groups: int,
     scope: str,
     all_pairs: int = 0,
-) -> list[Judge]:
+) -> list[PairJudge]:
     """Return one judge for each judged metric of each pair. The metrics of a load share its part of the family's
         error.
 
@@ -224,7 +224,7 @@ def judges_for(
     """
     judged = [metric for metric in workload.metrics if metric.judged]
     return [
-        Judge(
+        PairJudge(
             workload,
             metric,
             pair,
@@ -239,7 +239,7 @@ def judges_for(
     ]
 
 
-def undecided_load(load: str, judges: Sequence[Judge], pace: GroupPace) -> UndecidedLoad:
+def undecided_load(load: str, judges: Sequence[PairJudge], pace: GroupPace) -> UndecidedLoad:
     """Return what the planner needs to know about a load whose `judges` have not decided."""
     widths, next_s = [0.0], [pace.group_s]
     decides_s: list[float | None] = [0.0]

@@ -157,7 +157,7 @@ def _solve_critical_value(
 
 
 @lru_cache(maxsize=4096)
-def nominal_level(groups: int, planned_looks: tuple[int, ...], alpha: float, final: bool = False) -> float:
+def nominal_alpha(groups: int, planned_looks: tuple[int, ...], alpha: float, final: bool = False) -> float:
     """Return the nominal two-sided level of an interval after `groups` groups, adjusted for earlier analyses. A
     final one spends the rest.
     """

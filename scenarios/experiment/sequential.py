@@ -169,7 +169,7 @@ class SequentialComparison:
     def current_level(self, final: bool = False) -> float:
         """Return the nominal two-sided level of an interval now, after the analyses until now."""
         groups = len(self.log_ratios)
-        return looks.nominal_level(
+        return looks.nominal_alpha(
             groups, self.looks, self.alpha_share, final or groups >= self.planned_groups
         )
 
@@ -328,7 +328,7 @@ class SequentialComparison:
         for look in self.looks:
             if look <= groups or now is None:
                 continue
-            level = looks.nominal_level(look, self.looks, self.alpha_share)
+            level = looks.nominal_alpha(look, self.looks, self.alpha_share)
             units, error = look, spread / math.sqrt(look)
             if places is not None and look > places.all_pairs:
                 units, error = places.all_pairs, places.error(look)

@@ -26,11 +26,11 @@ from hostdx.scenarios.experiment.statistics.least_squares import Coefficient, Le
 from hostdx.scenarios.experiment.trend import (
     MATTERS_A_ROUND,
     PerGB,
+    assumed_autocorrelation,
     conclude_trend,
     explain_trend,
     fit_rounds,
     gigabytes_written,
-    residual_correlation,
     trend_estimate,
 )
 
@@ -201,7 +201,7 @@ def _fit_steps(
         y - sum(c * s[i] for c, s in zip(first.values[2:], steps, strict=True)) for i, y in enumerate(ys)
     ]
     # At 1 the level would be lost in the differences, and with it the equations' solution.
-    correlation = min(0.98, residual_correlation(list(xs), without))
+    correlation = min(0.98, assumed_autocorrelation(list(xs), without))
     return least_squares([ones, list(xs), *map(list, steps)], list(ys), correlation)
 
 

@@ -47,7 +47,7 @@ def _fit_trend_line(xs: Sequence[float], ys: Sequence[float], correlation: float
     return fit
 
 
-def residual_correlation(xs: Sequence[float], ys: Sequence[float]) -> float:
+def assumed_autocorrelation(xs: Sequence[float], ys: Sequence[float]) -> float:
     """Return the correlation to assume: 0.6, or that of the residuals (bias corrected) where it is higher."""
     n = len(ys)
     fit = _fit_trend_line(xs, ys, 0.0)
@@ -116,7 +116,7 @@ def fit_rounds(
         )
         return Trend(rounds=n, explain=reason, reason=reason)
     xs = [float(i) for i in range(n)]
-    line = fit_line(xs, ys, residual_correlation(xs, ys))
+    line = fit_line(xs, ys, assumed_autocorrelation(xs, ys))
     span = n - 1.0
     slope = line.value
     low, high = line.interval_95

@@ -19,7 +19,7 @@ from hostdx.probes.files.safe_read import open_trusted_regular
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.secrecy.harmless_words import harmless_text
 from hostdx.probes.system.disk.trim.discard import own_devices
-from hostdx.probes.system.disk.trim.trim_timer import TrimTimer, stamp_time
+from hostdx.probes.system.disk.trim.trim_timer import TrimTimer, read_last_timer_trim
 from hostdx.probes.system.software.kernel import read_kernel
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract.model import Run, RunRefused
@@ -178,7 +178,7 @@ def _did_timer_run(host: Host, last: Round | None) -> bool:
     """Return whether fstrim.timer fired since: all there is to go by where the kernel counts no discards (before
     4.18).
     """
-    fired = stamp_time(host)
+    fired = read_last_timer_trim(host)
     if last is None or fired is None:
         return False
     try:

@@ -16,11 +16,11 @@ from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.model import Options, PreparedRun, Run, Scenario, own_test_directory
 from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
-from hostdx.scenarios.experiment.groups import level_values, values_beside_verdicts
+from hostdx.scenarios.experiment.groups import values_behind_verdict, values_beside_verdicts
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, watch_for
 from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
 from hostdx.scenarios.experiment.schedule.train_scheduler import BatchScheduler
-from hostdx.scenarios.experiment.statistics.stats import level_and_interval
+from hostdx.scenarios.experiment.statistics.stats import median_and_interval
 from hostdx.scenarios.fullstack.findings import fullstack_findings
 from hostdx.scenarios.fullstack.limits import stream_limit
 from hostdx.scenarios.fullstack.loads import LINKS, StreamLoad, write_budget_shares
@@ -115,7 +115,7 @@ class _JudgedLoads:
         metric = load.planned_workload.metrics[0]
         shown = values_beside_verdicts(experiment.groups, metric, experiment.verdicts)
         for name, side in load.sides.items():
-            values = level_values(experiment.groups, name, metric, experiment.verdicts)
+            values = values_behind_verdict(experiment.groups, name, metric, experiment.verdicts)
             cost = costs.get(side)
             if values and cost is not None and (load.pairs or name == "zerocopy"):
                 paired_rate = shown[name] * 1e6 if name in shown else None
@@ -128,7 +128,7 @@ class _JudgedLoads:
 def _side_rate(
     load: StreamLoad, name: str, values: Sequence[float], cost: StreamCost, paired_rate: float | None
 ) -> SideRate:
-    middle, ends = level_and_interval(values, paired_rate)
+    middle, ends = median_and_interval(values, paired_rate)
     seconds = cost.seconds or 1.0
     return SideRate(
         direction=load.direction, side=name, rate=middle, ci95=ends, groups=len(values),

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.scheduler import Scheduling
+from hostdx.probes.system.disk.scheduler import SchedulerState
 from hostdx.probes.system.disk.scheduler_origin import find_scheduler_origin
 from hostdx.probes.types import is_present
 from hostdx.probes.units import count_noun, format_duration, metric_quantity
@@ -162,7 +162,7 @@ def writers_reached_bound_finding(
 
 
 def throttling_finding(
-    states_by_scheduler: dict[str, tuple[Scheduling, ...]], current: str
+    states_by_scheduler: dict[str, tuple[SchedulerState, ...]], current: str
 ) -> Finding | None:
     """Return what the switches did to write-back throttling, which is compared along with the scheduler."""
     lines: list[Evidence] = []

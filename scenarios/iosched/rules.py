@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.block import BlockDevice, block_devices
-from hostdx.probes.system.disk.scheduler import Scheduling, read_scheduling
+from hostdx.probes.system.disk.scheduler import SchedulerState, read_scheduling
 from hostdx.probes.system.disk.scheduler_origin import (
-    are_rules_known,
+    are_udev_rules_known,
     find_scheduler_origin,
     find_tuned_elevator_and_path,
-    is_rule_for,
+    is_udev_rule,
     udev_rules,
 )
 from hostdx.probes.system.disk.zfs import may_be_zfs
@@ -28,9 +28,9 @@ SAYS = finding_texts("iosched")
 _NOT_DISKS = frozenset({"ram", "zram", "rom", "floppy"})
 
 
-def read_scheduled_disks(host: Host) -> list[tuple[BlockDevice, Scheduling]]:
+def read_scheduled_disks(host: Host) -> list[tuple[BlockDevice, SchedulerState]]:
     """Every leaf with a size and a scheduler: no partitions, nothing that is built on other devices."""
-    scheduled: list[tuple[BlockDevice, Scheduling]] = []
+    scheduled: list[tuple[BlockDevice, SchedulerState]] = []
     for device in block_devices(host).values():
         sized = is_present(device.size_bytes) and device.size_bytes > 0
         if device.parent or device.slaves or device.kind in _NOT_DISKS or not sized:
@@ -41,14 +41,14 @@ def read_scheduled_disks(host: Host) -> list[tuple[BlockDevice, Scheduling]]:
     return scheduled
 
 
-def leaves_with_schedulers(host: Host) -> list[tuple[BlockDevice, Scheduling]]:
+def leaves_with_schedulers(host: Host) -> list[tuple[BlockDevice, SchedulerState]]:
     scheduled = host.compute_once(read_scheduled_disks)
     if not scheduled:
         raise RuleInapplicable("no disk here has an I/O scheduler")
     return scheduled
 
 
-def scheduling_evidence(host: Host, state: Scheduling) -> tuple[Evidence, ...]:
+def scheduling_evidence(host: Host, state: SchedulerState) -> tuple[Evidence, ...]:
     """Scheduler and reason, tunables, depth, write-back throttling and hardware queues, each with its path."""
     queue = f"/sys/block/{state.device}/queue"
     reason = find_scheduler_origin(host, state)
@@ -176,13 +176,13 @@ def check_writeback_throttling(host: Host) -> Iterator[Finding]:
 def check_conflicting_rules(host: Host) -> Iterator[Finding]:
     """A udev rule or tuned profile asks for a scheduler that is not there: somebody changed it, or two fight."""
     devices = leaves_with_schedulers(host)
-    if not are_rules_known(host):
+    if not are_udev_rules_known(host):
         raise FactUnreadable("neither udev's rules nor tuned's profiles were captured")
     for device, state in devices:
         if isinstance(state.active, Absent) or find_scheduler_origin(host, state).kind in ("udev", "tuned"):
             continue
         asked = [
-            (p, s, "udev rule") for p, s, line in udev_rules(host) if is_rule_for(host, line, device.name)
+            (p, s, "udev rule") for p, s, line in udev_rules(host) if is_udev_rule(host, line, device.name)
         ]
         tuned = find_tuned_elevator_and_path(host, device.name)
         if is_present(tuned):  # it comes after udev

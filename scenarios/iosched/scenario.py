@@ -42,7 +42,7 @@ from hostdx.scenarios.iosched.scheduler_setup import (
     PairLoad,
     SchedulerSetup,
     choose_scheduler_setup,
-    estimate_need,
+    estimate_least_time,
     needed_seconds,
     pace_factor_of,
 )
@@ -170,7 +170,7 @@ class Iosched(Scenario):
         `pace`: how many times as long as planned the groups of an earlier load took, where switching is slow.
         """
         job = jobs[0]
-        needs = [estimate_need(j) for j in jobs]
+        needs = [estimate_least_time(j) for j in jobs]
         slower = [need._replace(seconds=need.seconds * pace) for need in needs]
         seconds = seconds_for_first(budget.left_s, slower)
         if not job.mix.has_writers:

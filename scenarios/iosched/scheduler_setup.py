@@ -12,7 +12,7 @@ from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import Options, UsageError
 from hostdx.scenarios.contract.plan import Metric, Workload
-from hostdx.scenarios.experiment.budget import LoadNeed, allotted_seconds, group_seconds, minimum_seconds
+from hostdx.scenarios.experiment.budget import LeastTime, allotted_seconds, group_seconds, minimum_seconds
 from hostdx.scenarios.iosched.measurement.mixed import MIXES, WorkerMix, files_bytes, fio_equivalent
 from hostdx.scenarios.iosched.target import ScheduledDisks, find_refusal, find_scheduled_disks
 from hostdx.scenarios.triage.knowledge.schedulers import schedulers_worth_trying
@@ -81,7 +81,7 @@ def choose_scheduler_setup(host: Host, options: Options, *, has_root: bool) -> S
     if isinstance(disks, Absent):
         return SchedulerSetup(target=None, refusal=disks.reason)
     why_not = find_refusal(host, disks, system_disk=options.is_set("system-disk"), has_root=has_root)
-    variants = _choose_variants(disks, options.as_strings("scheduler"))
+    variants = _schedulers_to_try(disks, options.as_strings("scheduler"))
     if not why_not and not variants:
         why_not = (
             f"{disks.names_text}: no other scheduler to compare {disks.current} with "
@@ -104,7 +104,7 @@ def choose_scheduler_setup(host: Host, options: Options, *, has_root: bool) -> S
     return SchedulerSetup(
         target=disks,
         variants=variants,
-        jobs=tuple(_hold_rate(job, rate, len(variants), fit.size_bytes, directory) for job in jobs),
+        jobs=tuple(_limit_writers(job, rate, len(variants), fit.size_bytes, directory) for job in jobs),
         mixes=mixes,
         size_bytes=fit.size_bytes,
         most_written=most,
@@ -129,13 +129,13 @@ def _check_budget(budget_s: float, first_pair: Sequence[Workload], needed_s: flo
         )
 
 
-def estimate_need(job: PairLoad) -> LoadNeed:
-    return LoadNeed(needed_seconds(job.workload), job.mix.control)
+def estimate_least_time(job: PairLoad) -> LeastTime:
+    return LeastTime(needed_seconds(job.workload), job.mix.control)
 
 
 def _allot_seconds(jobs: Sequence[PairLoad], budget_s: float) -> tuple[PairLoad, ...]:
     """Each with its wall seconds at most, as the run gives them out."""
-    allotments = allotted_seconds(budget_s, [estimate_need(job) for job in jobs])
+    allotments = allotted_seconds(budget_s, [estimate_least_time(job) for job in jobs])
     return tuple(
         msgspec.structs.replace(job, allotted_s=seconds)
         for job, seconds in zip(jobs, allotments, strict=True)
@@ -165,11 +165,11 @@ def _choose_write_rate(jobs: Sequence[PairLoad], bytes_left: int) -> int:
     return max(SLOWEST_RATE, int(max(lasting, min(PRESSING_RATE, fewest))))
 
 
-def _hold_rate(job: PairLoad, rate: int, pairs: int, size: int, directory: str) -> PairLoad:
-    """With the rate of each of its writers, in the command that would measure the same as well."""
+def _limit_writers(job: PairLoad, total_rate: int, pairs: int, size: int, directory: str) -> PairLoad:
+    """With the total_rate of each of its writers, in the command that would measure the same as well."""
     if not job.mix.writer_count:
         return job
-    own = max(1, rate // job.mix.writer_count)
+    own = max(1, total_rate // job.mix.writer_count)
     held_workload = build_workload(job.mix, job.variant, pairs, size, directory, own)
     return msgspec.structs.replace(job, write_rate=own, workload=held_workload)
 
@@ -195,7 +195,7 @@ def least_budget(workloads: Sequence[Workload]) -> float:
     return needed_seconds(workloads[0]) + sum(needed_seconds(w) for w in controls)
 
 
-def _choose_variants(disks: ScheduledDisks, asked: Sequence[str]) -> tuple[str, ...]:
+def _schedulers_to_try(disks: ScheduledDisks, asked: Sequence[str]) -> tuple[str, ...]:
     """Return what the class of device suggests, or what was asked for; never the current one."""
     if asked:
         unknown = [s for s in asked if s not in disks.offered]

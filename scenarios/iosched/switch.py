@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 
 from hostdx.probes.engine.measured import Measured
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.scheduler import Scheduling, queue_path, read_scheduling
+from hostdx.probes.system.disk.scheduler import SchedulerState, queue_path, read_scheduling
 from hostdx.probes.types import is_present
 from hostdx.scenarios.contract.disturbance import Disturbance
 from hostdx.scenarios.contract.events import ActionState
@@ -101,11 +101,11 @@ def find_changed_paths(before: Mapping[str, str], after: Mapping[str, str]) -> s
     return {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
 
 
-def describe_changes(before: Mapping[str, str], after: Mapping[str, str], paths: set[str]) -> tuple[str, ...]:
+def describe_changes(old: Mapping[str, str], new: Mapping[str, str], changed: set[str]) -> tuple[str, ...]:
     """One line for each file that is not as it was."""
     return tuple(
-        f"{path}: was {before.get(path, 'not there')!r}, is {after.get(path, 'not there')!r}"
-        for path in sorted(paths)
+        f"{path}: was {old.get(path, 'not there')!r}, is {new.get(path, 'not there')!r}"
+        for path in sorted(changed)
     )
 
 
@@ -150,7 +150,7 @@ class Switcher:
         self.leaves = tuple(leaves)
         self.current = current
         self.active = current
-        self.states_by_scheduler: dict[str, tuple[Scheduling, ...]] = {}
+        self.states_by_scheduler: dict[str, tuple[SchedulerState, ...]] = {}
         self._stay = AsyncExitStack()
         self._stays: list[tuple[str, AppliedChange]] = []
 
@@ -207,7 +207,7 @@ class Switcher:
             for state in self.states_by_scheduler[scheduler]:
                 self._record_settings(state, scheduler)
 
-    def _record_settings(self, state: Scheduling, scheduler: str) -> None:
+    def _record_settings(self, state: SchedulerState, scheduler: str) -> None:
         """What comes along with a scheduler: its settings, the depth, write-back throttling."""
         subject, base = f"disk:{state.device}", queue_path(state.device)
         for name, value in (("nr_requests", state.nr_requests), ("wbt_lat_usec", state.wbt_lat_usec)):
@@ -237,7 +237,7 @@ class MixedVariantBench:
         self.switcher.check_and_record_states(self.variant)
         return measured
 
-    async def wait_until_idle(self) -> None:
+    async def finish_requests(self) -> None:
         await self.bench.wait_until_settled()
 
 

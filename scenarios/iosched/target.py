@@ -5,7 +5,7 @@ import msgspec
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.backing import served_by_memory_reason
 from hostdx.probes.system.disk.block import BlockDevice, block_devices
-from hostdx.probes.system.disk.scheduler import Scheduling, read_scheduling
+from hostdx.probes.system.disk.scheduler import SchedulerState, read_scheduling
 from hostdx.probes.system.disk.topology import DirectoryPlacement
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.experiment.guards.system_disks import system_leaves
@@ -17,7 +17,7 @@ class ScheduledDisks(msgspec.Struct, frozen=True, kw_only=True):
     directory: str
     place: DirectoryPlacement
     devices: tuple[BlockDevice, ...]
-    states: tuple[Scheduling, ...]
+    states: tuple[SchedulerState, ...]
     current: str
     offered: tuple[str, ...]
 
@@ -36,7 +36,7 @@ def find_scheduled_disks(host: Host, directory: str, place: DirectoryPlacement) 
         reason = place.device.reason if isinstance(place.device, Absent) else "no device lies below"
         return Absent(f"{directory}: {reason}")
     known_devices = block_devices(host)
-    states: list[Scheduling] = []
+    states: list[SchedulerState] = []
     for leaf in place.leaves:
         state = read_scheduling(host, leaf)
         if isinstance(state, Absent):

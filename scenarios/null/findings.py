@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from hostdx.probes.units import smallest_seen_difference
+from hostdx.probes.units import smallest_seen_difference_text
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding, Severity
 from hostdx.scenarios.experiment.wording import effect_words, groups_words
@@ -52,14 +52,14 @@ def _resolution_finding(answer: NullAnswer, culprits: Sequence[str], clean: bool
     """`clean`: nothing was called different, so how small an effect shows is the run's answer."""
     evidence = [Evidence(_format_effect(r), source="null") for r in answer.reaches]
     evidence += [Evidence(text, source="guard") for text in culprits]
-    worst, reach = answer.worst_effect, answer.worst_reach
+    worst, reach = answer.coarsest_resolution, answer.coarsest_load
     if worst is None or reach is None:
         return SAYS.finding("no-resolution", subject=answer.directory, evidence=evidence)
     severity: Severity = (
         "ok" if worst <= max(GOOD, answer.margin) else "notice" if worst <= USABLE else "warning"
     )
     answer_text = SAYS.text(
-        severity, smallest=smallest_seen_difference(worst), margin=answer.margin, measured=reach.seconds
+        severity, smallest=smallest_seen_difference_text(worst), margin=answer.margin, measured=reach.seconds
     )
     if answer.unmeasured_loads and severity == "ok":  # half an answer is not "ok"
         severity = "notice"
@@ -91,6 +91,6 @@ def _format_effect(effect: LeastEffect) -> str:
         return f"{effect.title}: {effect.reason or effect.verdict}"
     return (
         f"{effect.title}: one minute would miss differences below "
-        f"{smallest_seen_difference(effect.in_a_minute)} "
+        f"{smallest_seen_difference_text(effect.in_a_minute)} "
         f"({effect.verdict} after {effect.groups} groups, {effect.seconds:.0f} s)"
     )

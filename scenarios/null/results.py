@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import msgspec
 
-from hostdx.probes.units import smallest_seen_difference
+from hostdx.probes.units import smallest_seen_difference_text
 from hostdx.scenarios.contract import ranges as of
 from hostdx.scenarios.contract.results.result import Result
 from hostdx.scenarios.contract.verdict.verdict import Judged, Word
@@ -29,14 +29,14 @@ class NullAnswer(msgspec.Struct, frozen=True):
     margin: of.Margin = 0.05  # nothing smaller is ever called, however quiet the host
 
     @property
-    def worst_reach(self) -> LeastEffect | None:
+    def coarsest_load(self) -> LeastEffect | None:
         """Return the load in which a minute shows least."""
         known = [r for r in self.reaches if r.in_a_minute is not None]
         return max(known, key=lambda r: r.in_a_minute or 0.0, default=None)
 
     @property
-    def worst_effect(self) -> float | None:
-        return None if self.worst_reach is None else self.worst_reach.in_a_minute
+    def coarsest_resolution(self) -> float | None:
+        return None if self.coarsest_load is None else self.coarsest_load.in_a_minute
 
     @property
     def unmeasured_loads(self) -> list[LeastEffect]:
@@ -60,7 +60,7 @@ class Resolution(Result, frozen=True, tag="null.resolution/1"):
         measured = [r for r in self.value.reaches if r.in_a_minute is not None]
         if not measured:
             return ""
-        parts = [f"below {smallest_seen_difference(r.in_a_minute or 0.0)} ({r.title})" for r in measured]
+        parts = [f"below {smallest_seen_difference_text(r.in_a_minute or 0.0)} ({r.title})" for r in measured]
         directory_text = f" in {self.value.directory}" if self.value.directory else ""
         odd = [r.title for r in measured if r.is_different]
         difference_text = f"; it found a difference where there is none ({', '.join(odd)})" if odd else ""

@@ -17,7 +17,7 @@ FAR_SUSPECT = 0.35  # remote memory gives half to four fifths of the bandwidth; 
 UNEVEN_SPEAKS = 0.75
 
 
-class Speed(NamedTuple):
+class SpeedWithInterval(NamedTuple):
     """More is better; `low` to `high` is its 95 % interval."""
 
     value: float
@@ -34,14 +34,14 @@ class SpeedMeasure(NamedTuple):
     compared: str
     less_is_better: bool = False
 
-    def speed_of(self, reach: NodeReach) -> Speed | None:
+    def speed_of(self, reach: NodeReach) -> SpeedWithInterval | None:
         """None without an interval."""
         measured = self.figure(reach)
         if measured is None or measured.low is None or measured.high is None:
             return None
         if self.less_is_better:
-            return Speed(1 / measured.value, 1 / measured.high, 1 / measured.low)
-        return Speed(measured.value, measured.low, measured.high)
+            return SpeedWithInterval(1 / measured.value, 1 / measured.high, 1 / measured.low)
+        return SpeedWithInterval(measured.value, measured.low, measured.high)
 
     def pair_evidence(self, reach: NodeReach) -> Evidence:
         measured = self.figure(reach)

@@ -24,7 +24,7 @@ from hostdx.scenarios.numa.placements import (
     variant_line,
     why_placement_untestable,
 )
-from hostdx.scenarios.numa.settings import source_problem
+from hostdx.scenarios.numa.settings import bios_source_problem
 from hostdx.scenarios.triage.cpus.usable import UsableCpus, usable_cpus
 
 DEFAULT_BUDGET_S = 60.0
@@ -203,7 +203,7 @@ def _make_workload(name: str, title: str, work: str) -> Workload:
 
 def make_plan_and_setup(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, NumaSetup]:
     """Raises UsageError for a file, a URL or a certificate that is none."""
-    if problem := source_problem(options):
+    if problem := bios_source_problem(options):
         raise UsageError(f"numa: {problem}")
     setup = make_numa_setup(host, options)
     budget = budget_s(options) if setup.measures else 0.0

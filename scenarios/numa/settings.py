@@ -15,7 +15,7 @@ from hostdx.probes.system.nodes.nodes_per_socket import read_nodes_per_socket
 from hostdx.probes.system.nodes.numa import ROOT as NODES
 from hostdx.probes.system.nodes.numa import NumaTable, read_numa
 from hostdx.probes.system.pci import read_pci_devices
-from hostdx.probes.system.pcie_tags import PcieTags, read_tags
+from hostdx.probes.system.pcie_tags import PcieTags, read_pcie_tags
 from hostdx.probes.system.processor.clocksource import read_clocksource
 from hostdx.probes.system.processor.cpu import read_cpu
 from hostdx.probes.system.processor.frequency import Frequency, read_frequency
@@ -205,7 +205,7 @@ def highest_khz(frequencies: Frequency | Absent) -> int | None:
     )
 
 
-def source_problem(options: "Options") -> str:
+def bios_source_problem(options: "Options") -> str:
     """Return what is wrong with the request for the firmware's settings, in one line; empty where all is well."""
     path, url, authority = (options.as_string(name) for name in ("bios", "redfish", "redfish-ca"))
     if path and url:
@@ -291,4 +291,4 @@ def _observed_settings(host: Host) -> dict[str, str]:
 
 def device_tags(host: Host) -> tuple[PcieTags, ...] | Absent:
     devices = read_pci_devices(host)
-    return devices if isinstance(devices, Absent) else read_tags(host, devices)
+    return devices if isinstance(devices, Absent) else read_pcie_tags(host, devices)

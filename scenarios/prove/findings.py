@@ -110,7 +110,7 @@ def setting_finding(
         new=line.new,
         old=line.old,
         load=line.load,
-        effect=line.effect_text,
+        effect=line.effect_or_outcome_text,
         seen=missable_text,
         reason=(verdict.reason if verdict is not None else "") or "no reason given",
         longer=f"{budget_s * LONGER:.0f}",
@@ -186,7 +186,7 @@ def mixed_finding(lines: Sequence[ProvenSetting]) -> Finding | None:
     if not {"helps", "harms"} <= outcomes:
         return None
     effects = "; ".join(
-        f"{line.load} {line.effect_text}" for line in lines if line.outcome in ("helps", "harms")
+        f"{line.load} {line.effect_or_outcome_text}" for line in lines if line.outcome in ("helps", "harms")
     )
     first = lines[0]
     return SAYS.finding(

@@ -217,7 +217,7 @@ class BatteryWindows:
             cpu_s=sum(each.cpu_s for each in slices),
         )
 
-    async def wait_until_idle(self) -> None:
+    async def finish_requests(self) -> None:
         """Each slice waits until its own requests are done."""
 
 

@@ -38,7 +38,7 @@ def reserved_cards(host: Host) -> dict[str, str]:
     routes = read_policy_routes(host)
     cards = dict.fromkeys(routes.default_cards, "the default route")
     for line in set(_ssh_lines(host)):
-        cards |= dict.fromkeys(routes.cards_of_line(line.own, line.far), "an SSH line")
+        cards |= dict.fromkeys(routes.cards_of_connection(line.own, line.far), "an SSH line")
     return {name: carried for card, carried in cards.items() for name in linked_cards(host, card)}
 
 
@@ -55,7 +55,7 @@ def linked_cards(host: Host, card: str) -> set[str]:
     return cards
 
 
-def find_traffic(host: Host, card: str) -> str:
+def describe_traffic(host: Host, card: str) -> str:
     """Return what a card carries for others, as `12 connections`; "" where nothing is known of."""
     if host.path_exists(f"{NETWORK}/{card}/brport"):
         return "the guests or containers of a bridge"

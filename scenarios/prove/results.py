@@ -37,7 +37,7 @@ class ProvenSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     persistent: str = ""
 
     @property
-    def effect_text(self) -> str:
+    def effect_or_outcome_text(self) -> str:
         """Return `38 % faster`, or the outcome where no effect was shown."""
         if self.outcome in ("helps", "harms") and self.ratio is not None:
             return units.format_effect(self.ratio)
@@ -76,7 +76,7 @@ class ProofResult(Result, frozen=True, tag="prove.settings/1"):
         if not self.value.finding:
             return {}
         effects = "; ".join(
-            f"{setting.setting} {setting.new} instead of {setting.old}: {setting.load} {setting.effect_text}"
+            f"{setting.setting} {setting.new} instead of {setting.old}: {setting.load} {setting.effect_or_outcome_text}"
             for setting in self.value.settings
         )
         return {self.value.finding: effects}
@@ -94,7 +94,7 @@ def _settings_table(proof: Proof) -> Table:
             Mono(setting.new),
             setting.load,
             setting.outcome_text,
-            setting.effect_text if setting.effect_text != setting.outcome_text else "",
+            setting.effect_or_outcome_text if setting.effect_or_outcome_text != setting.outcome_text else "",
             setting.interval_text,
             setting.stage,
         )

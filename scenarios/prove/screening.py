@@ -16,7 +16,7 @@ from hostdx.scenarios.contract.plan import Workload
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
 from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks
 from hostdx.scenarios.experiment.schedule.host_settings import read_setting
-from hostdx.scenarios.experiment.schedule.switch import SwitchedBench, SwitchedLoad
+from hostdx.scenarios.experiment.schedule.switch import HeldSettingBench, SwitchedLoad
 from hostdx.scenarios.prove.design import (
     MIN_REPLICATES,
     MeasuredPair,
@@ -96,7 +96,7 @@ class SettingsSwitch:
                 )
 
 
-class ProofBench(SwitchedBench):
+class ProofBench(HeldSettingBench):
     """One variant: the load while the settings `labels` have their new value."""
 
     def __init__(
@@ -198,7 +198,7 @@ class Screening:
             values[name] = await self._measure_window(name, number, row if name == "row" else mirror)
             if values[name] is None:
                 return None
-        if await self._blocks.spare_others(SCREENING, number) is not None:
+        if await self._blocks.pause_for_bystanders(SCREENING, number) is not None:
             return None
         here, there = values["row"] or 0.0, values["mirror"] or 0.0
         return self._metric.sign * math.log(here / there) if here > 0 and there > 0 else None
@@ -213,5 +213,5 @@ class Screening:
             group=number,
             phase="warmup" if number < 0 else "steady",
         )
-        await self._bench.wait_until_idle()
+        await self._bench.finish_requests()
         return None if disturbance is not None else measured.values.get(self._metric.name, 0.0)

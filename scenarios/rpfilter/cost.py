@@ -65,7 +65,7 @@ def build_cost_answer(
     if not isinstance(rates, Absent):
         rate = rates.ipv6 if protocol == "IPv6" else rates.ipv4
         packets = None if isinstance(rate, Absent) else rate
-    bits = link_speed(card, link_gbit)
+    bits = link_bits_per_s(card, link_gbit)
     return CostAnswer(
         cost=cost,
         verdict=verdict,
@@ -79,7 +79,7 @@ def build_cost_answer(
     )
 
 
-def link_speed(card: NetworkCard | None, link_gbit: float) -> float | Absent:
+def link_bits_per_s(card: NetworkCard | None, link_gbit: float) -> float | Absent:
     if link_gbit > 0:
         return link_gbit * 1e9
     if card is None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import msgspec
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.firewall.rp_filter import count_drops
+from hostdx.probes.system.firewall.rp_filter import count_rp_filter_drops
 from hostdx.probes.system.network.packet_rates import PacketCounters, compute_rates, read_packet_counters
 from hostdx.probes.system.pulse import uptime_s
 from hostdx.probes.types import Absent
@@ -117,6 +117,6 @@ def average_evidence(host: Host) -> Iterator[Evidence]:
         yield Evidence(
             f"received packets/s {SINCE_BOOT}: {rates_text}", "/sys/class/net/*/statistics/rx_packets"
         )
-    drops = count_drops(host)
+    drops = count_rp_filter_drops(host)
     if not isinstance(drops, Absent):
         yield Evidence(f"dropped by rp_filter (IPv4) since boot: {drops:,}", "/proc/net/netstat")

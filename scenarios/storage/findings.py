@@ -56,7 +56,7 @@ def build_level(
     )  # fmt: skip
 
 
-def link_findings(targets: Sequence[ComparedDirectory], levels: Sequence[DirectoryLevel]) -> list[Finding]:
+def bus_findings(targets: Sequence[ComparedDirectory], levels: Sequence[DirectoryLevel]) -> list[Finding]:
     """Streams that stand at the limit of a link, and links that run below what they could."""
     findings: list[Finding] = []
     for target in targets:
@@ -95,7 +95,7 @@ def degraded_link_finding(
         "now": link.now,
         "most": link.at_most,
         "source": link.source,
-        "width_source": link.source.replace("link_speed", "link_width"),
+        "width_source": link.source.replace("link_bits_per_s", "link_width"),
     }
     return SAYS.finding(
         "link-measured",
@@ -108,7 +108,7 @@ def degraded_link_finding(
     )
 
 
-def class_findings(levels: Sequence[DirectoryLevel], targets: Sequence[ComparedDirectory]) -> list[Finding]:
+def speed_findings(levels: Sequence[DirectoryLevel], targets: Sequence[ComparedDirectory]) -> list[Finding]:
     """Levels outside of what the class usually gives: a hint, never a verdict, and none where a CPU was the limit."""
     letters = {target.letter: target for target in targets}
     findings: list[Finding] = []
@@ -160,7 +160,7 @@ def format_level(value: DirectoryLevel) -> str:
     return str(metric_quantity(value.median, value.unit))
 
 
-def job_finding(waited: float, interval: tuple[float, float] | None, job_name: str, samples: int) -> Finding:
+def wait_finding(waited: float, interval: tuple[float, float] | None, job_name: str, samples: int) -> Finding:
     """Amdahl's limit: a job that waits the share w for a disk gains at most w/2 of its time from one twice as fast."""
     high = interval[1] if interval else waited
     spread = (
@@ -179,7 +179,7 @@ def job_finding(waited: float, interval: tuple[float, float] | None, job_name: s
     )
 
 
-def lesson_finding(verdicts: Sequence[RunVerdict]) -> Finding | None:
+def disk_cost_finding(verdicts: Sequence[RunVerdict]) -> Finding | None:
     """The AlmaLinux 9 talk's lesson: what a slower disk costs depends on how long the job waits for it."""
     slower = [v for v in verdicts if not v.control and v.is_slower and v.ratio]
     if not slower:

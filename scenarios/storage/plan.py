@@ -122,7 +122,7 @@ class StorageSetup:
         spinning = any(device.rotational is True for target in self.targets for device in target.devices)
         return file_set_count(self.size_bytes, spinning=spinning)
 
-    def uses_links(self, host: Host) -> bool:
+    def makes_links(self, host: Host) -> bool:
         """Return whether links to one file are made instead of files, on all sides alike.
 
         Only a comparison may do so: it needs the same work in every group, and a rating the work of a job.
@@ -214,7 +214,7 @@ def make_plan_and_setup(
     targets, size = layout.targets, layout.size_bytes
     variants: list[Variant] = [make_variant(host, entry) for entry in targets]
     loads = build_workloads(size, targets[0].directory, len(targets)) if targets else ()
-    if layout.uses_links(host):
+    if layout.makes_links(host):
         loads = tuple(
             msgspec.structs.replace(load, title=LINKS_TITLE) if load.id == "metadata" else load
             for load in loads
@@ -232,7 +232,7 @@ def make_plan_and_setup(
     watches_job = bool(options.as_strings("pid") or options.as_string("cgroup"))
     job_s = JOB_S if watches_job else 0.0
     notes = [f"{entry.letter}: {note}" for entry in targets for note in layout.suitable[entry.letter].notes]
-    notes += [LINKS_NOTE] if layout.uses_links(host) else []
+    notes += [LINKS_NOTE] if layout.makes_links(host) else []
     if len(targets) == 1:
         notes.append(describe_yardsticks_of_single_target(targets[0]))
         notes += [

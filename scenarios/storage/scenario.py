@@ -37,39 +37,39 @@ from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
 from hostdx.scenarios.experiment.files.places import ComparedDirectory
 from hostdx.scenarios.experiment.files.variant_bench import StorageVariantBench
-from hostdx.scenarios.experiment.groups import level_values, values_beside_verdicts
+from hostdx.scenarios.experiment.groups import values_behind_verdict, values_beside_verdicts
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, watch_for
 from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
 from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks, metric_values
 from hostdx.scenarios.experiment.schedule.train_scheduler import BatchScheduler
-from hostdx.scenarios.experiment.statistics.stats import level_and_interval
+from hostdx.scenarios.experiment.statistics.stats import median_and_interval
 from hostdx.scenarios.storage.findings import (
     build_level,
-    class_findings,
+    bus_findings,
     control_moved_finding,
+    disk_cost_finding,
     drift_findings,
-    job_finding,
-    lesson_finding,
-    link_findings,
+    speed_findings,
+    wait_finding,
 )
 from hostdx.scenarios.storage.first_answer import first_answer, suspicion_findings
 from hostdx.scenarios.storage.measurement.io_delay import JobIoWait as Waited
-from hostdx.scenarios.storage.measurement.io_delay import watch_job
+from hostdx.scenarios.storage.measurement.io_delay import measure_job_wait
 from hostdx.scenarios.storage.plan import DEFAULT_BUDGET_S, JOB_S, StorageSetup, make_plan_and_setup
 from hostdx.scenarios.storage.results import DirectoryLevel, JobWaits, Levels, WatchedJobWait
 from hostdx.scenarios.storage.targets import are_on_same_device, describe_shared, list_known_findings
 from hostdx.scenarios.storage.throttling.caps import DiskLimit, Throttle, find_throttles, watched_s
-from hostdx.scenarios.storage.throttling.common_cap import courses_of, recast_verdict
+from hostdx.scenarios.storage.throttling.common_cap import completions_by_load, recast_verdict
 from hostdx.scenarios.storage.throttling.detection import BlockCompletions
 from hostdx.scenarios.storage.throttling.findings import (
-    cpu_pauses,
+    cpu_pause_findings,
+    detect_throttles,
     ebs_counters_of,
     ebs_findings,
     is_virtual,
     limits_below,
     lower_levels_to_caps,
     throttle_findings,
-    throttles_of,
 )
 
 MAX_BLOCKS = 24  # of a directory alone, a load: enough for its level
@@ -133,7 +133,7 @@ class StorageMeasurement:
         self.verdicts += judged
         shown = values_beside_verdicts(experiment.groups, load.metrics[0], judged)
         for target in self._targets:
-            values = level_values(experiment.groups, target.letter, load.metrics[0], judged)
+            values = values_behind_verdict(experiment.groups, target.letter, load.metrics[0], judged)
             if values and target.letter not in experiment.not_applicable_reasons:
                 latencies = scheduler.latency_histogram(target.letter, len(values))
                 shown_value = shown.get(target.letter)
@@ -164,10 +164,10 @@ class StorageMeasurement:
             if scheduler.counted_batches
         }
         letters = [target.letter for target in self._targets]
-        return courses_of(letters, counted, shared=are_on_same_device(self._targets))
+        return completions_by_load(letters, counted, shared=are_on_same_device(self._targets))
 
     async def _measure_single(
-        self, load: Workload, budget: TimeBudget, loads_left: int, step: StepInProgress
+        self, load: Workload, budget: TimeBudget, loads_to_retest: int, step: StepInProgress
     ) -> None:
         """Measure the one directory: there is nothing to be interleaved with."""
         [target] = self._targets
@@ -176,7 +176,7 @@ class StorageMeasurement:
         why = ""
         try:
             await bench.start_workers_and_rehearse()
-            why = await self._measure_alone(load, bench, budget.left_s / loads_left, blocks)
+            why = await self._measure_alone(load, bench, budget.left_s / loads_to_retest, blocks)
         finally:
             counted = blocks.counted_blocks(load.id)
             values = metric_values(counted, bench.variant, load.metrics[0].name)
@@ -212,7 +212,7 @@ class StorageMeasurement:
                     break
                 phase: ev.Phase = "steady" if index else "warmup"
                 await blocks.measure(load.id, bench.variant, measure_block, group=index, phase=phase)
-                await blocks.spare_others(load.id, index)
+                await blocks.pause_for_bystanders(load.id, index)
                 done = index
                 # a block ends a little late
                 run.emit_progress(load.id, load.title, max(0.0, ends - run.clock.now()))
@@ -251,7 +251,7 @@ def level_of(
     latencies: Sequence[tuple[int, int]] = (),
     shown_value: float | None = None,
 ) -> DirectoryLevel:
-    middle, interval = level_and_interval(values, shown_value)
+    middle, interval = median_and_interval(values, shown_value)
     name, unit = load.metrics[0].name, load.metrics[0].unit
     return build_level(target, load.id, name, unit, middle, interval, len(values), list(remarks), latencies)
 
@@ -316,14 +316,14 @@ class Storage(Scenario):
                 bench = StorageBench(
                     run.host, target.directory, private, layout.size_bytes, run.seed, target.place.leaves,
                     self.stretch.get(target.letter, 0.0), budget=written,
-                    crew=crew, places=layout.place_count, links=layout.uses_links(run.host),
+                    crew=crew, places=layout.place_count, links=layout.makes_links(run.host),
                 )  # fmt: skip
                 stack.push_async_callback(bench.close)
                 benches[target.letter] = bench
             await StorageBench.prepare_all(
                 list(benches.values()), step.report_written, [load.id for load in loads]
             )
-            if layout.uses_links(run.host) and not all(bench.links for bench in benches.values()):
+            if layout.makes_links(run.host) and not all(bench.links for bench in benches.values()):
                 run.emit_note("files are created and deleted on all sides: one file system has no links")
             for target in layout.targets:
                 for note in (*layout.suitable[target.letter].notes, *benches[target.letter].result_notes):
@@ -337,7 +337,7 @@ class Storage(Scenario):
         if not pids and not cgroup:
             return
         with run.begin_step("job", "watch the job's own I/O wait") as step:
-            job_wait = await watch_job(run.host, pids=pids, cgroup=cgroup or None, seconds=JOB_S)
+            job_wait = await measure_job_wait(run.host, pids=pids, cgroup=cgroup or None, seconds=JOB_S)
             if isinstance(job_wait, Absent):
                 run.emit_fact("job", "io_wait", job_wait)
                 step.skip_step(job_wait.reason)
@@ -358,7 +358,7 @@ def report_job_wait(run: Run, job_wait: Waited, job_name: str) -> None:
         remark=job_wait.remark,
     )
     run.emit(JobWaits(t=run.elapsed_s(), value=result))
-    run.emit_finding(job_finding(job_wait.share, job_wait.ci95, job_name, job_wait.samples))
+    run.emit_finding(wait_finding(job_wait.share, job_wait.ci95, job_name, job_wait.samples))
 
 
 def report_conclusions(
@@ -372,22 +372,22 @@ def report_conclusions(
     first, single = layout.targets[0], len(layout.targets) == 1
     courses, verdicts = measurement.courses, measurement.verdicts
     withheld = measurement.cpu_withheld_shares()
-    caps = throttles_of(run.host, first, courses, withheld)
+    caps = detect_throttles(run.host, first, courses, withheld)
     levels = lower_levels_to_caps(measurement.levels, caps)
     run.emit(Levels(t=run.elapsed_s(), value=tuple(levels)))
     # links are made for a comparison; a job makes files
-    rated = [v for v in levels if v.workload != "metadata"] if layout.uses_links(run.host) else levels
-    findings = [*link_findings(layout.targets, levels), *class_findings(rated, layout.targets), *ebs]
+    rated = [v for v in levels if v.workload != "metadata"] if layout.makes_links(run.host) else levels
+    findings = [*bus_findings(layout.targets, levels), *speed_findings(rated, layout.targets), *ebs]
     findings += [
         *throttle_findings(run.host, first, caps),
-        *cpu_pauses(courses, withheld, {load for cap in caps for load in cap.loads}),
+        *cpu_pause_findings(courses, withheld, {load for cap in caps for load in cap.loads}),
     ]
     if single or are_on_same_device(layout.targets):
         findings += suspicion_findings(run.host, first, levels)
         others = [*known_findings, *findings]
         findings += first_answer(run.host, first, rated, others, watched_s(courses, withheld), single=single)
     findings += drift_findings(verdicts, [target.directory for target in layout.targets])
-    learned = lesson_finding(verdicts)
+    learned = disk_cost_finding(verdicts)
     for finding in (*findings, *((learned,) if learned else ())):
         run.emit_finding(finding)
     moved = [v for v in verdicts if v.control and v.is_different]

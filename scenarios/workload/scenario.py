@@ -59,7 +59,7 @@ from hostdx.scenarios.workload.split import (
 from hostdx.scenarios.workload.variant_bench import (
     WALL,
     CommandVariantBench,
-    LeafBytes,
+    MovedBytesCounter,
     WriteAllowance,
     named_directories,
 )
@@ -186,7 +186,7 @@ class CommandUnderVariants(Scenario):
                     allowance=allowance,
                     curves=curves,
                     profile=run.options.is_set("call-paths"),
-                    devices=LeafBytes(run.host, named_directories(job.cwd, job.env.values())),
+                    devices=MovedBytesCounter(run.host, named_directories(job.cwd, job.env.values())),
                 )
                 for job in wanted.jobs
             ]

@@ -37,7 +37,7 @@ class BytesMoved(NamedTuple):
     write_bytes: int
 
 
-class LeafBytes:
+class MovedBytesCounter:
     """`leaves`: kernel names of the disks at the bottom of the directories' stacks; empty where they lie on none."""
 
     def __init__(self, host: Host, directories: Iterable[str]) -> None:
@@ -207,7 +207,7 @@ class CommandVariantBench(VariantBench):
         cold: CacheDropper | None = None,
         allowance: WriteAllowance | None = None,
         curves: SampleCurves | None = None,
-        devices: LeafBytes | None = None,
+        devices: MovedBytesCounter | None = None,
         profile: bool = False,
     ) -> None:
         """`private`: what the command said on standard error is not told. `stay`: where variants change settings.
@@ -226,7 +226,7 @@ class CommandVariantBench(VariantBench):
         self.cold = cold
         self.allowance = allowance or WriteAllowance()
         self.curves = curves or SampleCurves(run)
-        self.devices = devices or LeafBytes(run.host, ())
+        self.devices = devices or MovedBytesCounter(run.host, ())
         self.waited: dict[
             float, tuple[WaitTotal, ...]
         ] = {}  # by the wall time of the run, as its block has it

@@ -10,7 +10,7 @@ import pytest
 from hostdx.app import locks, state
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.process import ProcessIdentity, boot_id, is_living, process_identity
-from hostdx.probes.reading.process_stat import start_time
+from hostdx.probes.reading.process_stat import read_start_ticks
 
 pytestmark = pytest.mark.usefixtures("own_state")
 
@@ -96,10 +96,8 @@ def test_a_claim_with_rubbish_in_it(tmp_path: Path, content: bytes) -> None:
 def test_one_name_for_one_target(tmp_path: Path) -> None:
     (tmp_path / "real").write_text("")
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    assert locks.target_name(str(tmp_path / "link")) == locks.target_name(str(tmp_path / "real"))
-    assert (
-        "/" not in locks.target_name("/sys/" + "x" * 500) and len(locks.target_name("/" + "x" * 5000)) < 255
-    )
+    assert locks.lock_name(str(tmp_path / "link")) == locks.lock_name(str(tmp_path / "real"))
+    assert "/" not in locks.lock_name("/sys/" + "x" * 500) and len(locks.lock_name("/" + "x" * 5000)) < 255
 
 
 def test_a_directory_that_somebody_else_made_is_not_used(tmp_path: Path) -> None:
@@ -137,7 +135,7 @@ def test_a_process_is_more_than_its_pid() -> None:
     if pid == 0:
         os._exit(0)
     os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-    assert start_time(pid) is None  # a zombie is dead
+    assert read_start_ticks(pid) is None  # a zombie is dead
     os.waitpid(pid, 0)
 
 

@@ -115,7 +115,7 @@ def test_a_place_that_is_not_there_is_refused_before_anything_is_made(
         pytest.fail("it was made")
 
     monkeypatch.setattr(build, "build_portable_archive", fail_if_made)
-    monkeypatch.setattr("hostdx.app.cli.telling.capture.RecordedHost", fail_if_made)
+    monkeypatch.setattr("hostdx.app.cli.telling.capture.RecordingHost", fail_if_made)
     for place in (folder / "no" / "x", folder):
         assert run_command_line([*COMMANDS[name], str(place)]) == 3
         assert len(capsys.readouterr().err.splitlines()) == 1

@@ -124,7 +124,7 @@ class DrawnCommand:
     async def make_active(self) -> None:
         return
 
-    async def wait_until_idle(self) -> None:
+    async def finish_requests(self) -> None:
         return
 
     async def measure_block(self, seconds: float) -> Measured:

@@ -8,7 +8,7 @@ from hostdx.probes.types import Json
 from hostdx.scenarios.analysis.compare.run_summary import FactKey, FigureKey, PlannedLoad
 from hostdx.scenarios.analysis.peers.facts import FactTable, spell_facts
 from hostdx.scenarios.analysis.peers.node import Hardware, PeerNode
-from hostdx.scenarios.analysis.peers.retest import Round, loads_left, next_suspects
+from hostdx.scenarios.analysis.peers.retest import Round, loads_to_retest, next_suspects
 from hostdx.scenarios.analysis.peers.screen import Screen, peers_for, screen_nodes
 from hostdx.scenarios.contract.plan import Metric
 
@@ -65,7 +65,7 @@ class Nodes:
         done: list[Round] = []
         while names := next_suspects(screen, done):
             peers = peers_for(screen, names, self.rng.randrange(1 << 30))
-            loads = loads_left(screen, done, names)
+            loads = loads_to_retest(screen, done, names)
             measured = self.measure([*names, *peers])
             for node in measured:
                 for key in [key for key in node.logs if key.workload not in loads]:

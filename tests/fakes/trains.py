@@ -140,7 +140,7 @@ class FakeTrains(BatchSource[float]):
     def affordable_s(self, groups: int) -> float:
         return (8 << 30) / self.writes / (groups * 2 * len(self.rates)) if self.writes else float("inf")
 
-    async def wait_until_idle(self) -> None:
+    async def finish_requests(self) -> None:
         if self.flushed:
             self._before = ""
 

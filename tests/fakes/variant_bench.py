@@ -60,7 +60,7 @@ class FakeVariantBench:
         if self.fail_activate:
             raise MeasurementInvalid(self.fail_activate)
 
-    async def wait_until_idle(self) -> None:
+    async def finish_requests(self) -> None:
         self.calls.append(("quiesce", self.variant))
 
     async def measure_block(self, seconds: float) -> Measured:

@@ -66,7 +66,7 @@ class Command:
         await self.run.clock.sleep(took)
         return Measured(seconds=took, values={"seconds": took}, operations=1)
 
-    async def wait_until_idle(self) -> None:
+    async def finish_requests(self) -> None:
         pass
 
 

@@ -10,7 +10,7 @@ import msgspec
 from hostdx.app.cli.look import color_option
 from hostdx.app.cli.measuring.event_stream import events_option, make_header
 from hostdx.app.cli.measuring.several_runs import check_follows_earlier_runs
-from hostdx.app.cli.root_option import host_at
+from hostdx.app.cli.root_option import live_or_captured_host
 from hostdx.app.cli.scenario_command import ScenarioGroup
 from hostdx.app.recordings.writer import encode_event
 from hostdx.app.report.json_document import encode_document as encoded_document
@@ -42,7 +42,7 @@ def _plan(
     check_follows_earlier_runs("plan", scenario, chosen)  # what the run would refuse
     if events:
         print_raw(encode_event(make_header(scenario.id, chosen)))
-    plan, reason, status = _make_plan(scenario, host_at(root), Options(chosen, options))
+    plan, reason, status = _make_plan(scenario, live_or_captured_host(root), Options(chosen, options))
     left = leftover_lines() if root is None else []
     if not events:
         for line in left:  # what such a run left is shown below as the host's own

@@ -28,7 +28,7 @@ def find_earlier_runs(scenario: Scenario) -> list[EarlierRun]:
 
 def _read_earlier_run(path: Path, scenario: Scenario) -> EarlierRun | None:
     try:
-        head = store.read_beginning(path)
+        head = store.read_first_events(path)
     except BrokenRecording:
         return None
     began = head[0] if head else None

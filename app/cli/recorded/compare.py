@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from hostdx.app.cli.look import add_color_option
-from hostdx.app.cli.options import form_option, margin_option, output_option
+from hostdx.app.cli.options import format_option, margin_option, output_option
 from hostdx.app.report.json_document import encode_document
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.app.terminal.output_file import deliver_text
@@ -41,7 +41,7 @@ class TwoSidesCommand(click.Command):
     help="Which of five or more recordings differs from the others, and in which load.",
 )
 @click.option("--anyway", is_flag=True, help="Also compare loads that were not the same.")
-@form_option(
+@format_option(
     "md", "html", "json", "csv", help="csv: the numbers, a row a load; `hostdx man` says the columns."
 )
 @click.option("--one-page", is_flag=True, help="Write what fits one page (md, html).")

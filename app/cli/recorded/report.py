@@ -5,7 +5,7 @@ import shlex
 import click
 
 from hostdx.app.cli.look import add_color_option, recording_argument_decorator
-from hostdx.app.cli.options import form_option, output_option
+from hostdx.app.cli.options import format_option, output_option
 from hostdx.app.feature import call_target, report_forms
 from hostdx.app.recordings import store as recordings
 from hostdx.app.recordings.reader import load_recording
@@ -18,7 +18,7 @@ from hostdx.app.terminal.output_file import deliver_text
 @add_color_option
 @click.command()
 @recording_argument_decorator(default="last")
-@form_option(
+@format_option(
     "md",
     "html",
     "json",

@@ -7,7 +7,7 @@ import click
 
 from hostdx.app.terminal.output import print_complaint, print_line
 from hostdx.app.terminal.output_file import check_outputs, write_bytes
-from hostdx.probes.reading.recorded_host import RecordedHost, write_archive
+from hostdx.probes.reading.recording_host import RecordingHost, write_archive
 from hostdx.probes.reading.secrecy.redaction import Redaction, list_people, strip_secrets
 from hostdx.probes.reading.time_limit import iterate_in_time
 from hostdx.probes.units import format_size
@@ -27,7 +27,7 @@ def capture(output: str, redact: bool) -> int:
     from hostdx.scenarios.triage.triage import examine_host
 
     check_outputs("capture", output)
-    host = RecordedHost()
+    host = RecordingHost()
     for _ in iterate_in_time(examine_host(host, lambda: 0.0), host, MAX_CAPTURE_S):
         pass
     host.ask_commands()

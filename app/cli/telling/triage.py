@@ -9,7 +9,7 @@ from msgspec import structs
 
 from hostdx.app.cli.look import color_option
 from hostdx.app.cli.measuring.event_stream import events_option, make_header
-from hostdx.app.cli.root_option import captured_name, host_at
+from hostdx.app.cli.root_option import captured_name, live_or_captured_host
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.state import has_journals
 from hostdx.app.terminal.output import print_complaint, print_parts, print_raw, print_result
@@ -50,7 +50,7 @@ def triage(
             encode_event,  # masks secrets by patterns that take 20 ms to compile
         )
     session = RunSession()
-    for event in _triage_events(host_at(root), root, facts=facts or as_json or events):
+    for event in _triage_events(live_or_captured_host(root), root, facts=facts or as_json or events):
         session.apply(event)
         if events and not print_raw(encode_event(event)):
             return 0  # nobody reads any more

@@ -128,7 +128,7 @@ def _outlier_words(judgement: peers.FleetJudgement, odd: peers.FleetOutlier) -> 
     return words
 
 
-def standing_words(judgement: peers.FleetJudgement, suspect: RetestedMeasure) -> str:
+def retested_effect_words(judgement: peers.FleetJudgement, suspect: RetestedMeasure) -> str:
     """`create a file: 12 % slower (95 % CI 10 to 14 %), 3 rounds`."""
     size = units.format_effect(suspect.ratio or suspect.screened)
     interval = f" (95 % CI {units.format_interval(*suspect.ci95, suspect.ratio)})" if suspect.ci95 else ""

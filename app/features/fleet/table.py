@@ -6,7 +6,7 @@ from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
 from hostdx.app.features.fleet.node_names import node_matcher
-from hostdx.app.features.fleet.report import setting_words, standing_words
+from hostdx.app.features.fleet.report import retested_effect_words, setting_words
 from hostdx.app.features.fleet.strip import strip_lines
 from hostdx.app.terminal.glyphs import SIGNS, clean_text
 from hostdx.app.terminal.lines import (
@@ -252,7 +252,7 @@ def _node_lines(view: FleetView, name: str, width: int) -> list[Line]:
         return [crop_line(_missing_line(missing), width)]
     odd = next((entry for entry in view.judgement.odd if entry.node == name), None)
     if odd is not None:
-        sentences = [standing_words(view.judgement, entry) for entry in odd.standings[:2]]
+        sentences = [retested_effect_words(view.judgement, entry) for entry in odd.standings[:2]]
         sentences += [
             setting_words(entry)
             for entry in odd.settings[:2]
@@ -260,7 +260,7 @@ def _node_lines(view: FleetView, name: str, width: int) -> list[Line]:
         ]
         return [line for words in sentences for line in wrap_text(words, width)]
     mine = [entry for entry in (*view.judgement.suspects, *view.judgement.cleared) if entry.node == name]
-    sentences = [standing_words(view.judgement, entry) for entry in mine[:1]]
+    sentences = [retested_effect_words(view.judgement, entry) for entry in mine[:1]]
     if not sentences and (ratios := {n: each[name] for n, each in enumerate(view.ratios) if name in each}):
         at = max(ratios, key=lambda n: abs(math.log(ratios[n])))
         measure = view.judgement.measures[at]

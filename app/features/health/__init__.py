@@ -1,6 +1,6 @@
 """Whether a node may take the next job: rules, leftovers, and a short test of its speed, in bounded time."""
 
-from hostdx.app.feature import CommandEntry, Feature, FormEntry
+from hostdx.app.feature import CommandEntry, Feature, ReportFormEntry
 
 FEATURE = Feature(
     commands={
@@ -11,7 +11,7 @@ FEATURE = Feature(
         )
     },
     report_forms={
-        "openmetrics": FormEntry(
+        "openmetrics": ReportFormEntry(
             "hostdx.app.features.health.metrics:metrics_of_session",
             "findings and effects for node_exporter's textfile collector",
         )

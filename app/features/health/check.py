@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from hostdx.app.features.health.leftovers import LeftBehind
+from hostdx.app.features.health.leftovers import HostLeftover
 from hostdx.app.features.health.node_class import LOADS, MIN_RUNS, NodeClass, undisturbed_rounds
 from hostdx.app.features.health.speed import MIN_ROUNDS, LoadStanding, compare_rounds, is_surely_fit
 from hostdx.app.recordings.session import RunSession
@@ -159,7 +159,7 @@ def _check_rules(check: HealthCheck, ends: float) -> None:
     finally:
         _kill_and_wait_briefly(rules)
     try:
-        all_leftovers = msgspec.json.decode(b"".join(_read_chunks(leftovers, ends)), type=list[LeftBehind])
+        all_leftovers = msgspec.json.decode(b"".join(_read_chunks(leftovers, ends)), type=list[HostLeftover])
         for left in all_leftovers:
             answer: Answer = Answer.NOT_FIT if left.grave else Answer.NOT_SURE
             check.reasons.append(UnfitReason("left behind", answer, f"left behind: {left.text}", left.source))

@@ -65,7 +65,7 @@ def health(within: float, class_name: str | None, directory: str | None, form: F
     from hostdx.app.features.health.check import check_node, make_failed_check
     from hostdx.app.features.health.forms import exit_status_of, format_check, format_error_rates
     from hostdx.app.features.health.node_class import MIN_RUNS, class_of_own_baseline, read_node_class
-    from hostdx.app.features.health.speed import error_rates
+    from hostdx.app.features.health.speed import predicted_error_rates
 
     try:
         node_class = read_node_class(class_name) if class_name else class_of_own_baseline()
@@ -74,7 +74,7 @@ def health(within: float, class_name: str | None, directory: str | None, form: F
                 raise Failure(
                     f"health: --explain needs a class: --class NAME, or a baseline of this host with {MIN_RUNS} runs"
                 )
-            for line in format_error_rates(error_rates(node_class)):
+            for line in format_error_rates(predicted_error_rates(node_class)):
                 print_line(line)
             return 0
         check = check_node(began, within, node_class, directory or "")

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, get_args
 import msgspec
 
 from hostdx.app.features.health.check import Answer, HealthCheck
-from hostdx.app.features.health.speed import LoadRates
+from hostdx.app.features.health.speed import LoadErrorRates
 from hostdx.app.report.forms.openmetrics import Sample, gauge_lines
 from hostdx.app.report.json_document import encode_document
 from hostdx.app.terminal.printable import make_printable
@@ -111,7 +111,7 @@ def format_check(check: HealthCheck, form: Form) -> str:
     return "\n".join(lines if form == "json" else map(make_printable, lines))
 
 
-def format_error_rates(rates: list[LoadRates]) -> Iterator[str]:
+def format_error_rates(rates: list[LoadErrorRates]) -> Iterator[str]:
     """Yield both rates for each load, and for a check with all of them."""
     yield f"{'load':<14} {'CPUs':<4} {'limit':>7} {'false drains':>14} {'20 % slower: found':>19} {'in two checks':>14}"
     for r in rates:

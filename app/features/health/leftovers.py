@@ -32,7 +32,7 @@ FOLDERS = ("/dev/shm", "/tmp")
 PRIVATE = ("/tmp/", "/var/tmp/", "/dev/shm/")
 
 
-class LeftBehind(msgspec.Struct, frozen=True):
+class HostLeftover(msgspec.Struct, frozen=True):
     """Something left behind. `grave`: it takes from the next job; else it makes the node's state doubtful."""
 
     kind: str
@@ -41,7 +41,7 @@ class LeftBehind(msgspec.Struct, frozen=True):
     grave: bool
 
 
-def find_left_behind(host: Host) -> Iterator[LeftBehind]:
+def find_left_behind(host: Host) -> Iterator[HostLeftover]:
     meminfo = read_meminfo(host)
     sizes = {} if isinstance(meminfo, Absent) else meminfo
     total = sizes.get("MemTotal", 0)
@@ -54,17 +54,17 @@ def find_left_behind(host: Host) -> Iterator[LeftBehind]:
     pool = sizes.get("HugePages_Total", 0) * sizes.get("Hugepagesize", 0)
     if total and available + pool < MIN_AVAILABLE * total:
         words = f"{units.format_size(available)} of {units.format_size(total)} memory is available on an idle node"
-        yield LeftBehind("memory", words, "/proc/meminfo", False)
+        yield HostLeftover("memory", words, "/proc/meminfo", False)
     used = (sizes.get("HugePages_Total", 0) - sizes.get("HugePages_Free", 0)) * sizes.get("Hugepagesize", 0)
     if used > GRAVE_SHARE * total:
-        yield LeftBehind(
+        yield HostLeftover(
             "huge pages", f"{units.format_size(used)} of huge pages are in use", "/proc/meminfo", False
         )
     for name in host.glob_paths("/sys/block/loop*/loop/backing_file"):
         backing = host.read_file_text(name)
         if isinstance(backing, str) and (backing.startswith(PRIVATE) or "(deleted)" in backing):
             device = name.split("/")[3]
-            yield LeftBehind("loop device", f"{device} holds {backing.strip()}", name, False)
+            yield HostLeftover("loop device", f"{device} holds {backing.strip()}", name, False)
 
 
 def _first_uid_of_users(host: Host) -> int:
@@ -76,7 +76,7 @@ def _first_uid_of_users(host: Host) -> int:
 
 def _processes_of_absent_users(
     host: Host, first_uid: int, total_memory: int, seen_uids: set[int]
-) -> Iterator[LeftBehind]:
+) -> Iterator[HostLeftover]:
     """Of users who are not logged in (systemd puts sessions below user.slice); `seen_uids` gets everybody's."""
     pages: dict[int, int] = {}
     busy: dict[int, list[str]] = {}
@@ -102,12 +102,12 @@ def _processes_of_absent_users(
         held = pages[uid] * os.sysconf("SC_PAGE_SIZE")
         doing = f", at work: {', '.join(active[:3])}" if active else ""
         words = f"processes of {user_name(uid)} hold {units.format_size(held)} of memory{doing}"
-        yield LeftBehind("processes", words, "/proc", bool(active) or held > GRAVE_SHARE * total_memory)
+        yield HostLeftover("processes", words, "/proc", bool(active) or held > GRAVE_SHARE * total_memory)
 
 
 def _files_of_absent_users(
     folder: str, first_uid: int, total_bytes: int, seen_uids: set[int]
-) -> Iterator[LeftBehind]:
+) -> Iterator[HostLeftover]:
     sizes: dict[int, int] = {}
     try:
         device, space = Path(folder).stat().st_dev, os.statvfs(folder)
@@ -121,7 +121,7 @@ def _files_of_absent_users(
     for uid, size in sizes.items():
         if size > share * room:
             words = f"files of {user_name(uid)}, who runs nothing, hold {units.format_size(size)} in {folder}"
-            yield LeftBehind("files", words, folder, True)
+            yield HostLeftover("files", words, folder, True)
 
 
 def _owners_and_sizes(folder: str, device: int) -> Iterator[tuple[int, int]]:

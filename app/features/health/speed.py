@@ -51,7 +51,7 @@ class LoadStanding(NamedTuple):
         return self.rounds >= MIN_ROUNDS and self.ratio < self.limit
 
 
-class LoadRates(NamedTuple):
+class LoadErrorRates(NamedTuple):
     """The rates that `--explain` prints: shares of checks, by the class's spread and scatter."""
 
     load: str
@@ -116,13 +116,13 @@ def is_surely_fit(node_class: NodeClass, standings: Iterable[LoadStanding]) -> b
     return near.issuperset((load.load, load.slot) for load in node_class.loads)
 
 
-def error_rates(node_class: NodeClass) -> list[LoadRates]:
+def predicted_error_rates(node_class: NodeClass) -> list[LoadErrorRates]:
     """Return both rates of a check of full length for each load, as its class's figures give them."""
     return [error_rates_of_load(load, len(node_class.loads)) for load in node_class.loads]
 
 
 @lru_cache(maxsize=256)
-def error_rates_of_load(load: ClassLoad, loads: int) -> LoadRates:
+def error_rates_of_load(load: ClassLoad, loads: int) -> LoadErrorRates:
     """Return both rates of a load. `loads`: how many are judged together."""
     limit = slow_limit_of(load, FULL_ROUNDS, loads)
     found_once = found_twice = 0.0
@@ -133,4 +133,4 @@ def error_rates_of_load(load: ClassLoad, loads: int) -> LoadRates:
         found_once += weight * probability
         found_twice += weight * (1 - (1 - probability) ** 2)
     false_drain = normal_tail(limit / level_deviation_of(load, FULL_ROUNDS))
-    return LoadRates(load.load, load.slot, math.exp(-limit), false_drain, found_once, found_twice)
+    return LoadErrorRates(load.load, load.slot, math.exp(-limit), false_drain, found_once, found_twice)

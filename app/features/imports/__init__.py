@@ -11,7 +11,7 @@ FEATURE = Feature(
         )
     },
     result_parts={
-        "imported.history/1": "hostdx.app.features.imports.course:course_parts",
+        "imported.history/1": "hostdx.app.features.imports.course:history_parts",
         "imported.timeline/1": "hostdx.app.report.figures.timeline:timeline_parts",
     },
 )

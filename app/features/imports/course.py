@@ -16,7 +16,7 @@ _NAME = 30
 _MAX_POINTS = 400  # points
 
 
-def course_parts(result: HistoriesResult, width: int) -> tuple[Part, ...]:
+def history_parts(result: HistoriesResult, width: int) -> tuple[Part, ...]:
     """Return the course as a picture; nothing where no workload has two values."""
     course = drawable_histories(result.value)
     if course is None:

@@ -1,6 +1,6 @@
 """Call paths of a command: as a flame graph in a report, to zoom on the screen, as folded stacks for other tools."""
 
-from hostdx.app.feature import Feature, FormEntry, ScreenEntry
+from hostdx.app.feature import Feature, ReportFormEntry, ScreenEntry
 
 CALLS = "where.calls/1"
 
@@ -17,7 +17,7 @@ FEATURE = Feature(
     ),
     result_parts={CALLS: "hostdx.app.features.profile.flame:call_path_parts"},
     report_forms={
-        "folded": FormEntry(
+        "folded": ReportFormEntry(
             "hostdx.app.features.profile.flame:folded_text",
             "call paths, for speedscope or flamegraph.pl, in microseconds a run",
         )

@@ -47,7 +47,7 @@ def check_directories(wanted: NightSettings) -> None:
                 raise Failure(f"watch: {option}: no directory at {place}; make it, or name another", USAGE)
 
 
-def load_benchmark_set() -> Scenario:
+def load_benchmark_scenario() -> Scenario:
     return registry.load_scenario(card_with_role("battery").id)
 
 
@@ -58,6 +58,6 @@ def scenario_options(wanted: NightSettings) -> dict[str, Json]:
 
 def make_night_plan(wanted: NightSettings) -> Plan:
     """Of one night. Raises UsageError and RunRefused as the scenario does."""
-    scenario = load_benchmark_set()
+    scenario = load_benchmark_scenario()
     with closing(Host()) as host, host.read_static_parts_once():
         return scenario.prepare(host, Options(scenario_options(wanted), scenario.options)).plan.with_digest()

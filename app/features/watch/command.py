@@ -126,7 +126,7 @@ def watch(
 
 
 def _install_units(units: InstallableUnits, *, yes: bool, dry_run: bool, only_print: bool) -> int:
-    from hostdx.app.features.watch.timer import check_own_program, install_timer, systemd_runs, units_text
+    from hostdx.app.features.watch.timer import check_own_program, has_systemd, install_timer, units_text
 
     if os.geteuid() == 0:
         check_own_program()
@@ -136,9 +136,9 @@ def _install_units(units: InstallableUnits, *, yes: bool, dry_run: bool, only_pr
         for line in plan_lines(units.install_plan()):
             print_parts(line)
         return 0
-    if only_print or os.geteuid() != 0 or not systemd_runs():
+    if only_print or os.geteuid() != 0 or not has_systemd():
         if not only_print:
-            why = "only root installs units" if systemd_runs() else "no systemd runs here"
+            why = "only root installs units" if has_systemd() else "no systemd runs here"
             print_complaint(f"watch: not installed: {why}; for who may install it:")
         print_result(units_text(units))
         return 0 if only_print else COULD_NOT

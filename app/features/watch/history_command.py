@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from hostdx.app.cli.look import add_color_option
-from hostdx.app.cli.options import form_option, output_option
+from hostdx.app.cli.options import format_option, output_option
 from hostdx.app.report.json_document import encode_document
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.app.terminal.output import print_complaint
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 @add_color_option
 @click.command()
 @click.argument("of", nargs=-1, metavar="[HOST|NAME|RECORDING...]")
-@form_option("md", "html", "json", "openmetrics", help="openmetrics: for node_exporter's textfile collector.")
+@format_option(
+    "md", "html", "json", "openmetrics", help="openmetrics: for node_exporter's textfile collector."
+)
 @output_option
 @click.option(
     "--fail-on",

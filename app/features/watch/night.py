@@ -14,7 +14,7 @@ from typing import TypeAlias
 import msgspec
 
 from hostdx.app import locks
-from hostdx.app.features.watch.battery import NightSettings, load_benchmark_set, scenario_options
+from hostdx.app.features.watch.battery import NightSettings, load_benchmark_scenario, scenario_options
 from hostdx.app.features.watch.fleet_nights import FleetNights, read_fleet_nights
 from hostdx.app.features.watch.nights import Nights
 from hostdx.app.features.watch.openmetrics import write_metrics
@@ -70,10 +70,10 @@ def measure_night(
         undo_killed_nights(complain)
         if skip_reason := _measured_already_reason(nights, now()):
             return NightOutcome(recordings=(), history=nights.read_history(), skipped=skip_reason)
-        recordings = [nights.next_name(f"{now():%Y%m%dT%H%M%SZ}", again=False)]
+        recordings = [nights.next_recording_path(f"{now():%Y%m%dT%H%M%SZ}", again=False)]
         ended = measure(recordings[0], busy())
         if ended.status == "done" and nights.read_history().retest:
-            recordings.append(nights.next_name(f"{now():%Y%m%dT%H%M%SZ}", again=True))
+            recordings.append(nights.next_recording_path(f"{now():%Y%m%dT%H%M%SZ}", again=True))
             measure(recordings[1], busy())
         removed = 0
         try:
@@ -172,7 +172,7 @@ def make_battery_measure(
     complain: Callable[[str], None],
 ) -> Measure:
     """The battery on this host."""
-    scenario = load_benchmark_set()
+    scenario = load_benchmark_scenario()
 
     def measure(recording: Path, blocked: str) -> ev.RunEnded:
         request = RunRequest(

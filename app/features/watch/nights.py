@@ -81,7 +81,7 @@ class Nights:
         """Writes the index anew, in one step. Raises Failure."""
         write_bytes("watch", str(self.folder / INDEX), 0o600, encode(_Index(SCHEMA, self._read_entries())))
 
-    def next_name(self, stamp: str, *, again: bool) -> Path:
+    def next_recording_path(self, stamp: str, *, again: bool) -> Path:
         """`stamp`: 20261124T013000Z. `again`: once more in the last night. Raises Failure."""
         make_private(self.folder)
         last = _NAME.fullmatch(self.recording_paths[-1].name) if self.recording_paths else None

@@ -12,7 +12,7 @@ from hostdx.scenarios.analysis.nights.findings import (
     change_text,
     load_name,
     ratio_text_with_interval,
-    suspects_text,
+    suspected_changes_text,
 )
 from hostdx.scenarios.analysis.nights.history import HostHistory, LoadNights, Slowdown
 from hostdx.scenarios.contract.results import document as doc
@@ -35,13 +35,13 @@ def nights_document(history: HostHistory, troubles: Sequence[str] = ()) -> doc.R
         doc.ReportSection("Nights", _night_parts(history, troubles), appendix=True),
         doc.ReportSection("How it is judged", (_method_part(history),), appendix=True),
     )
-    lead = f"{history.host}: history of {measured_text(history)}."
+    lead = f"{history.host}: history of {nights_text(history)}."
     return doc.ReportDocument(
         headline_text(history), (lead,), tuple(section for section in sections if section.parts)
     )
 
 
-def measured_text(history: HostHistory) -> str:
+def nights_text(history: HostHistory) -> str:
     """Return `30 measured nights`, or `3 runs on 1 day`: runs of one morning are not so many nights."""
     days = {night.wall[:10] for night in history.nights if night.state == "measured"}
     if len(days) < history.measured_count:
@@ -56,12 +56,12 @@ def headline_text(history: HostHistory) -> str:
         worst = event.turns[0]
         return (
             f"{load_name(worst)} is {ratio_text_with_interval(worst)} since {event.since[:10]}; "
-            f"suspect: {suspects_text(event)}"
+            f"suspect: {suspected_changes_text(event)}"
         )
     if not history.baselines:
         left = BASELINE_NIGHTS - history.collected
         return (
-            f"No baseline yet: {history.collected} of {measured_text(history)} can be used for it; {left} more nights "
+            f"No baseline yet: {history.collected} of {nights_text(history)} can be used for it; {left} more nights "
             "are needed."
         )
     return f"None of {count_noun(len(history.loads), 'load')} is slower than the baseline."
@@ -86,7 +86,7 @@ def _event_parts(history: HostHistory) -> list[doc.Part]:
 def _event_line(event: Slowdown) -> doc.Toned:
     state = "still slower" if event.is_lasting else "over, or part of a newer baseline"
     return doc.Toned(
-        f"Since {event.since[:10]} (shown on {event.named[:10]}; {state}). Suspect: {suspects_text(event)}",
+        f"Since {event.since[:10]} (shown on {event.named[:10]}; {state}). Suspect: {suspected_changes_text(event)}",
         "warning" if event.is_lasting else "dim",
     )
 
@@ -118,11 +118,11 @@ def night_ratios(load: LoadNights) -> list[tuple[int, float]]:
 
 def _load_line(load: LoadNights) -> str:
     ratios = [ratio for _, ratio in night_ratios(load)][-_ROOM:]
-    bars = "".join(spark_cell(share_of_line(ratio)) for ratio in ratios)
+    bars = "".join(spark_cell(height_in_line(ratio)) for ratio in ratios)
     return f"{make_printable(load_name(load)):<{_NAME}.{_NAME}} {bars:<{_ROOM}} {_SLOWER if load.slow else ''}".rstrip()
 
 
-def share_of_line(ratio: float) -> float:
+def height_in_line(ratio: float) -> float:
     """Return how high it stands in a line of `_LOW` to `_HIGH`."""
     return (max(_LOW, min(_HIGH, ratio)) - _LOW) / (_HIGH - _LOW)
 
@@ -136,9 +136,9 @@ def _history_svg(history: HostHistory, drawn: Sequence[LoadNights]) -> str:
         LoadLine(
             load_name(load),
             _SLOWER if load.slow else "",
-            [((night - first) / span, share_of_line(ratio)) for night, ratio in night_ratios(load)],
+            [((night - first) / span, height_in_line(ratio)) for night, ratio in night_ratios(load)],
             load.slow,
-            level=share_of_line(1.0),
+            level=height_in_line(1.0),
             turns=[(turn.since - first) / span for turn in turned if turn.key == load.key],
         )
         for load in drawn

@@ -12,10 +12,10 @@ from textual.widget import Widget
 
 from hostdx.app.features.watch.report import (
     headline_text,
+    height_in_line,
     line_order,
-    measured_text,
     night_ratios,
-    share_of_line,
+    nights_text,
 )
 from hostdx.app.report.figures.plot import draw_plot
 from hostdx.app.terminal.glyphs import SIGNS, clean_text, spark_cell
@@ -41,7 +41,7 @@ from hostdx.scenarios.analysis.nights.findings import (
     change_text,
     load_name,
     ratio_text_with_interval,
-    suspects_text,
+    suspected_changes_text,
 )
 from hostdx.scenarios.analysis.nights.history import HostHistory, LoadNights, Slowdown, Turn
 from hostdx.scenarios.contract.results.document import Axis, ChartSeries
@@ -85,7 +85,7 @@ class LoadList(Picker):
         self.history = history
         self.loads = line_order(history)
         self._nights = [host_night.night for host_night in history.nights if host_night.state == "measured"]
-        self.note = [(f"{measured_text(history)}, {_CHANGED} the host was changed", "dim")]
+        self.note = [(f"{nights_text(history)}, {_CHANGED} the host was changed", "dim")]
 
     def build_rows(self) -> list[PickerRow]:
         return [
@@ -114,7 +114,7 @@ class LoadList(Picker):
         drawn = ""
         for part in self._nights_by_cell(room):
             there = [values[night] for night in part if night in values]
-            drawn += spark_cell(share_of_line(sum(there) / len(there)) if there else None)
+            drawn += spark_cell(height_in_line(sum(there) / len(there)) if there else None)
         role = "critical" if load.slow else "text"
         left: Line = [
             *pad_line(text_line(load_name(load), role), name),
@@ -191,7 +191,7 @@ class HistoryScreen(Base):
             state = "" if turn.lasting else "; over, or part of a newer baseline"
             since = f"since {loads.start_date(turn)[:10]} {ratio_text_with_interval(turn)}{state}"
             out += wrap_text(since, width)
-            out += wrap_text(f"suspect: {suspects_text(event)}", width, "accent", hang=2)
+            out += wrap_text(f"suspect: {suspected_changes_text(event)}", width, "accent", hang=2)
         if len(out) == 1:
             last = self._history.changes[-1:]
             words = f"last change: {change_text(last[0])}" if last else "no recorded fact changed"

@@ -183,7 +183,7 @@ def quote_unit_command(command: tuple[str, ...]) -> str:
     return " ".join(map(quote_word, command))
 
 
-def systemd_runs() -> bool:
+def has_systemd() -> bool:
     """sd_booted(3)."""
     return Path("/run/systemd/system").is_dir()
 

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.recordings.values import is_counted, last_groups
+from hostdx.app.recordings.values import is_counted, last_group_by_variant
 from hostdx.app.report import wording
 from hostdx.app.report.figures.verdict_table import list_verdict_rows as verdict_rows
 from hostdx.app.terminal.glyphs import spark_cell
@@ -40,7 +40,7 @@ def pool_histograms(session: RunSession, workload: str) -> dict[str, Counter[int
     """By variant, of the blocks that its value is of: upper bounds in ns and how many operations. A slice batch keeps
     its times as a whole, so the last one may reach some groups further."""
     sides: dict[str, Counter[int]] = {}
-    first, last = session.counted_from.get(workload, 0), last_groups(session, workload)
+    first, last = session.counted_from.get(workload, 0), last_group_by_variant(session, workload)
     for block in session.blocks.get(workload, ()):
         if (
             is_counted(block)

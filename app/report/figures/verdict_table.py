@@ -83,7 +83,7 @@ def belongs_in_appendix(session: RunSession, verdict: ev.RunVerdict) -> bool:
     """
     if is_of_aside_load(session, verdict):
         return True
-    return verdict in session.compute_once("open comparisons", lambda: _open_verdicts_if_many(session))
+    return verdict in session.compute_once("open comparisons", lambda: _few_group_verdicts_if_many(session))
 
 
 def is_of_aside_load(session: RunSession, verdict: ev.RunVerdict) -> bool:
@@ -92,7 +92,7 @@ def is_of_aside_load(session: RunSession, verdict: ev.RunVerdict) -> bool:
     return load is not None and load.aside
 
 
-def _open_verdicts_if_many(session: RunSession) -> list[ev.RunVerdict]:
+def _few_group_verdicts_if_many(session: RunSession) -> list[ev.RunVerdict]:
     """The comparisons with too few groups, where they are many and others have enough."""
     measured = [v for v in session.verdicts.values() if wording.is_measured(v) and not v.control]
     without_interval = [v for v in measured if wording.too_few_groups_text(session, v)]
@@ -131,9 +131,9 @@ def _freed_note(session: RunSession) -> str:
     return ""
 
 
-def open_note(session: RunSession) -> str:
+def few_groups_note(session: RunSession) -> str:
     """Return which comparisons stand in the appendix alone, because they have too few groups to say anything."""
-    verdicts = session.compute_once("open comparisons", lambda: _open_verdicts_if_many(session))
+    verdicts = session.compute_once("open comparisons", lambda: _few_group_verdicts_if_many(session))
     loads = dict.fromkeys(wording.workload_title(session, v.workload) for v in verdicts)
     count = units.count_noun(len(verdicts), "comparison")
     return (
@@ -225,10 +225,10 @@ def make_bars(page_rows: Sequence[VerdictRow]) -> dict[int, Bar]:
 
 def _narrow_row(row: VerdictRow) -> VerdictRow:
     left, right = (None if value is None else units.abbreviate_unit(value) for value in (row.left, row.right))
-    return row._replace(left=left, right=right, size=short_size(row.verdict, row.size))
+    return row._replace(left=left, right=right, size=effect_or_margin_text(row.verdict, row.size))
 
 
-def short_size(verdict: ev.RunVerdict, size: str) -> str:
+def effect_or_margin_text(verdict: ev.RunVerdict, size: str) -> str:
     """Where there is little room, no difference by what it was shown to lie within."""
     equal = verdict.is_equal
     return f"within ±{units.format_percent(verdict.margin)}" if equal else size

@@ -12,7 +12,7 @@ from textual.binding import Binding
 from textual.screen import Screen
 from textual.widget import Widget
 
-from hostdx.app.terminal.lines import Line, cell_width, crop_line, ground_line, split_line, text_line
+from hostdx.app.terminal.lines import Line, cell_width, crop_line, split_line, text_line, tinted_line
 from hostdx.app.tui.own_settings import KeysFromKeymap
 from hostdx.app.tui.widgets.keybar import KeyBar
 from hostdx.app.tui.widgets.panel import Box, DrawnPanel, Panel
@@ -39,7 +39,7 @@ class TopBar(Panel):
         before, after, about = screen.head_words
         left: Line = [(f" {before} › ", "dim"), (screen.title_words, "title"), (after, "dim")]
         right = crop_line(text_line(f"{about} ", "strong"), max(0, width - cell_width(left) - 2))
-        return [ground_line(split_line(left, right, width), width, "bar")]
+        return [tinted_line(split_line(left, right, width), width, "bar")]
 
 
 class Base(KeysFromKeymap, Screen[object]):

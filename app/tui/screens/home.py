@@ -14,7 +14,7 @@ from hostdx.app.run.launch import HOSTDX
 from hostdx.app.tui.children.event_child import EventChild
 from hostdx.app.tui.questions import all_questions, card_for, fill_in_options, list_questions
 from hostdx.app.tui.screens.base import Base
-from hostdx.app.tui.widgets.home.findings_panel import LEFT_OVER, Suspects
+from hostdx.app.tui.widgets.home.findings_panel import LEFT_OVER, FindingsPanel
 from hostdx.app.tui.widgets.home.host_glance import Headline
 from hostdx.app.tui.widgets.home.host_table import HostTable
 from hostdx.app.tui.widgets.home.live_line import PULSE_S, LiveLine
@@ -36,7 +36,7 @@ WATCH_AFTER_S = 0.1  # the first screen comes first
 class HomeScreen(Base):
     DEFAULT_CSS = """
     HomeScreen #top { height: auto; }
-    HomeScreen Suspects { height: 1fr; min-height: 3; }
+    HomeScreen FindingsPanel { height: 1fr; min-height: 3; }
     HomeScreen HostTable { display: none; }
     HomeScreen ScenarioList { height: auto; width: 1fr; }
     HomeScreen.-wide.-high Headline { height: 2; }
@@ -45,9 +45,9 @@ class HomeScreen(Base):
     HomeScreen.-wide.-high HostTable { display: block; height: 100%; }
     HomeScreen.-wide.-high ScenarioList { height: 100%; width: 81; }
     HomeScreen.-broad.-high ScenarioList { width: 96; }
-    HomeScreen.-wide.-high Suspects { height: auto; min-height: 4; }
+    HomeScreen.-wide.-high FindingsPanel { height: auto; min-height: 4; }
     HomeScreen.-wide.-high RecordingsLine { height: 1fr; max-height: 100%; min-height: 4; }
-    HomeScreen.-wide.-high.-unrecorded Suspects { height: 1fr; }
+    HomeScreen.-wide.-high.-unrecorded FindingsPanel { height: 1fr; }
     HomeScreen.-wide.-high.-unrecorded RecordingsLine { height: 1; min-height: 1; }
     HomeScreen.-roomy.-advised NextStep, HomeScreen.-high.-advised NextStep { display: block; }
     HomeScreen.-wide.-high NextStep { display: block; height: 3; }
@@ -83,12 +83,12 @@ class HomeScreen(Base):
             yield scenarios
             yield HostTable(session)
         yield Whole(ScenarioList)
-        yield Suspects(session)
+        yield FindingsPanel(session)
         yield RecordingsLine()
         yield NextStep()
 
     def _most_rows(self) -> int:
-        """Suspects keep five lines, and six are all others': what a container cuts could not be reached."""
+        """FindingsPanel keep five lines, and six are all others': what a container cuts could not be reached."""
         height = self.app.size.height
         margins = 0 if height < 32 else 4
         return max(5, min(MAX_ROWS, height - 11 - most_lines(height) - margins))
@@ -118,7 +118,7 @@ class HomeScreen(Base):
             NextStep
         ).has_advice:  # from then on: a line that comes and goes would move the others
             self.add_class("-advised")
-        suspects, top = self.query_one(Suspects), self._top_rows()
+        suspects, top = self.query_one(FindingsPanel), self._top_rows()
         self.set_class(not self.shell.recorded, "-unrecorded")
         if isinstance(top, int):
             self.query_one("#top").styles.height = top

@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.terminal.lines import load_target
-from hostdx.app.tui.screens.run import RunScreen, left_changed
+from hostdx.app.tui.screens.run import RunScreen, actions_not_undone
 from hostdx.app.tui.widgets.measuring.forest import MAX_ROWS, Forest
 from hostdx.app.tui.widgets.measuring.host_panel import HostPanel
 from hostdx.app.tui.widgets.measuring.levels import MAX_WAITING_VARIANTS
@@ -111,7 +111,7 @@ class LiveScreen(RunScreen):
         if action == "open":
             return bool(self.current_session().blocks)
         if action == "undo":
-            return self.run_feed.dead and bool(left_changed(self.current_session()))
+            return self.run_feed.dead and bool(actions_not_undone(self.current_session()))
         return super().check_action(action, parameters)
 
     def action_undo(self) -> None:

@@ -29,7 +29,7 @@ from hostdx.app.terminal.lines import (
     text_line,
     wrap_text,
 )
-from hostdx.app.tui.details import next_lines, sign_lines
+from hostdx.app.tui.details import next_step_lines, sign_lines
 from hostdx.app.tui.screens.ask import AskScreen, ChoiceScreen
 from hostdx.app.tui.screens.base import Base
 from hostdx.app.tui.widgets.home.findings_panel import full_finding_lines
@@ -218,7 +218,7 @@ class RecordingsScreen(Base):
         out += table_of(list(read.table), read.margin, width)
         out += parts_lines(read.tables, width)
         out += sign_lines(read.signs, width)
-        out += next_lines(read.steps, width, 6 * len(read.steps), digits=False)
+        out += next_step_lines(read.steps, width, 6 * len(read.steps), digits=False)
         for finding in read.other_findings:
             out += full_finding_lines(finding, {}, width)
         evidence = read.answer.finding.evidence if read.answer and read.answer.finding else ()

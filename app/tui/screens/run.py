@@ -11,7 +11,7 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from hostdx.app.feature import screens_at
-from hostdx.app.recordings.progress import time_left
+from hostdx.app.recordings.progress import time_left_s
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.headline import bystander_stop_guard
 from hostdx.app.report.numbers import is_imported
@@ -19,10 +19,10 @@ from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.lines import (
     Line,
     cell_width,
-    ground_line,
     line_with_key_names,
     split_line,
     text_line,
+    tinted_line,
 )
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.screens.ask import AskScreen
@@ -55,7 +55,7 @@ def _wrong_time(words: str) -> str:
     return ""
 
 
-def left_changed(session: RunSession) -> list[Action]:
+def actions_not_undone(session: RunSession) -> list[Action]:
     """Settings of the host that the run has changed and not put back so far; a trim is none."""
     return [
         e.action
@@ -66,7 +66,7 @@ def left_changed(session: RunSession) -> list[Action]:
 
 def _change_lines(feed: RunFeed, width: int) -> list[Line]:
     """Return what is not as it was, as long as it is so; in red once nobody is there to put it back."""
-    actions = left_changed(feed.session) if feed.session.ended is None else []
+    actions = actions_not_undone(feed.session) if feed.session.ended is None else []
     if not actions:
         return []
     action = actions[0]
@@ -79,8 +79,8 @@ def _change_lines(feed: RunFeed, width: int) -> list[Line]:
             key = line_with_key_names(f"   [u]{words}", "strong")
             if cell_width(alert) + cell_width(key) < width:
                 break
-        return [ground_line(split_line(alert, key, width), width, "critical")]
-    left_s = time_left(feed.session)
+        return [tinted_line(split_line(alert, key, width), width, "critical")]
+    left_s = time_left_s(feed.session)
     after = units.format_duration(left_s) if left_s else ""
     in_words = [f"put back at the end, in ≈ {after} ", f"back at the end, ≈ {after} "] if after else []
     for number, when in enumerate([*in_words, "back at the end "]):
@@ -88,7 +88,7 @@ def _change_lines(feed: RunFeed, width: int) -> list[Line]:
         back = text_line(when, "strong")
         if cell_width(head) + cell_width(back) < width:
             break
-    return [ground_line(split_line(head, back, width), width, "warning")]
+    return [tinted_line(split_line(head, back, width), width, "warning")]
 
 
 def _activity_words(session: RunSession) -> str:
@@ -134,7 +134,7 @@ class RunHead(Panel):
             right = [(_activity_words(session), "text"), (" ", "text")]
         if cell_width(left) + cell_width(right) + MIN_GAP_CELLS > width:
             left = left[:2]
-        return [ground_line(split_line(left, right, width), width, "bar"), *_change_lines(feed, width)]
+        return [tinted_line(split_line(left, right, width), width, "bar"), *_change_lines(feed, width)]
 
 
 # of a recording with a course: an import has none

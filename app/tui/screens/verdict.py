@@ -14,7 +14,7 @@ from hostdx.app.terminal.lines import half_width
 from hostdx.app.tui.details import (
     PLACEHOLDER,
     commands_text,
-    next_lines,
+    next_step_lines,
     pid_to_measure,
     scenario_argv,
 )
@@ -30,7 +30,7 @@ from hostdx.app.tui.widgets.answer import (
     advised_steps,
     headline_lines,
 )
-from hostdx.app.tui.widgets.home.findings_panel import Suspects
+from hostdx.app.tui.widgets.home.findings_panel import FindingsPanel
 from hostdx.app.tui.widgets.measuring.group_plot import GroupPlot, PlotSubject, ValuesPlot, pair_ratios
 from hostdx.app.tui.widgets.measuring.transport import Transport
 from hostdx.app.tui.widgets.on_top import lay_out_section_on_top
@@ -60,14 +60,14 @@ class VerdictScreen(RunScreen):
     VerdictScreen VerdictList { max-height: 60%; }
     VerdictScreen.-todo VerdictList { max-height: 10; }
     VerdictScreen.-todo Next { display: block; }
-    VerdictScreen Suspects { height: auto; min-height: 2; max-height: 9; }
-    VerdictScreen.-figures Suspects { max-height: 4; }
-    VerdictScreen.-high.-figures Suspects { max-height: 9; }
+    VerdictScreen FindingsPanel { height: auto; min-height: 2; max-height: 9; }
+    VerdictScreen.-figures FindingsPanel { max-height: 4; }
+    VerdictScreen.-high.-figures FindingsPanel { max-height: 9; }
     VerdictScreen GroupPlot { display: none; height: 1fr; min-height: 9; }
     VerdictScreen.-high.-compared GroupPlot { display: block; }
     VerdictScreen.-high.-compared #left { max-height: 76%; }
     VerdictScreen.-high.-compared VerdictList { max-height: 13; }
-    VerdictScreen.-high.-compared Suspects { min-height: 4; }
+    VerdictScreen.-high.-compared FindingsPanel { min-height: 4; }
     VerdictScreen.-full VerdictList { max-height: 9 !important; }
     VerdictScreen.-full #left { height: 1fr; max-height: 100% !important; }
     VerdictScreen #right { display: none; }
@@ -119,7 +119,7 @@ class VerdictScreen(RunScreen):
                 with Box(id="middle"):
                     yield VerdictDetails(id="about")
                     yield Next(id="todo")
-                yield Suspects(
+                yield FindingsPanel(
                     self.current_session, id="found", title="FINDINGS", empty="none", answered=True
                 )
                 yield Preview(id="preview")
@@ -134,7 +134,7 @@ class VerdictScreen(RunScreen):
         # nothing of it was live
         self.query_one(Transport).display = self.current_session().scenario_card.role != "import"
         table = self.query_one(VerdictList)
-        (table if table.build_rows() else self.query_one(Suspects)).focus()
+        (table if table.build_rows() else self.query_one(FindingsPanel)).focus()
 
     def show(self) -> None:
         self._adapt_layout()
@@ -175,7 +175,7 @@ class VerdictScreen(RunScreen):
             inner = (self.app.size.width * (62 if self.has_class("-broad") else 100) // 100 - 2) // 2 - 4
             need = max(
                 len(about.detail_lines(inner)),
-                len(next_lines(advised_steps(self.run_feed), inner, MAX_NEXT_LINES)),
+                len(next_step_lines(advised_steps(self.run_feed), inner, MAX_NEXT_LINES)),
             )
             middle.styles.height = min(MAX_NEXT_LINES, max(4, need), max(4, self._middle_height() - 2)) + 2
         else:
@@ -190,7 +190,7 @@ class VerdictScreen(RunScreen):
     def _has_no_room_for_groups(self) -> bool:
         """True where there is no room for the groups; Enter shows them."""
         width, about = self.app.size.width - 6, self.query_one(VerdictDetails)
-        steps = next_lines(advised_steps(self.run_feed), width, MAX_NEXT_LINES)
+        steps = next_step_lines(advised_steps(self.run_feed), width, MAX_NEXT_LINES)
         table = min(MAX_TABLE_LINES, len(self.query_one(VerdictList).build_rows()) + 3)
         room = self.app.size.height - len(headline_lines(self.current_session(), *self.app.size)) - AROUND
         used_lines = (
@@ -215,7 +215,7 @@ class VerdictScreen(RunScreen):
         about.most = self.app.size.height
         if about.has_borders:
             return
-        size, suspects = self.app.size, self.query_one(Suspects)
+        size, suspects = self.app.size, self.query_one(FindingsPanel)
         table = self.query_one(VerdictList)
         most_found = MAX_LOW_FINDINGS_LINES if self.has_class("-figures") else MAX_FINDINGS_LINES
         parts = [(about, size.height), (steps, MAX_NEXT_LINES + 2), (suspects, most_found)]

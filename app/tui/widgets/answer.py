@@ -16,24 +16,24 @@ from hostdx.app.terminal.lines import (
     cell_width,
     crop_line,
     frame_rows,
-    ground_line,
     line_with_key_names,
     ruled_head,
     split_line,
     text_line,
+    tinted_line,
     wrap_text,
 )
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.details import (
     finding_lines,
     limit_lines,
-    next_lines,
+    next_step_lines,
     scenario_argv,
     sign_lines,
-    whole_signs,
+    sign_lines_that_fit,
 )
 from hostdx.app.tui.widgets.home.checkup_lines import KEYS, checkup_lines
-from hostdx.app.tui.widgets.home.findings_panel import Suspects
+from hostdx.app.tui.widgets.home.findings_panel import FindingsPanel
 from hostdx.app.tui.widgets.measuring.graphs import run_graph_lines, trace_lines
 from hostdx.app.tui.widgets.measuring.load_cards import benchmark_lines
 from hostdx.app.tui.widgets.measuring.loads_panel import (
@@ -70,7 +70,7 @@ def headline_lines(
     run_answer = find_headline_answer(session, growing=growing)
     edge = (" ▌ ", f"{run_answer.weight}@{run_answer.weight}")
     rows = limit_lines(wrap_text(run_answer.sentence, width - 4, "strong"), most, width - 4)
-    out = [ground_line([edge, *row], width, run_answer.weight) for row in rows]
+    out = [tinted_line([edge, *row], width, run_answer.weight) for row in rows]
     ended = session.ended
     reached = any(not v.has_no_groups for v in session.verdicts.values())
     if ended is not None and ended.status != "done" and reached:
@@ -186,7 +186,7 @@ class VerdictDetails(Panel):
             left = max(1, self.most - len(out)) if low else len(signs) + self._max_lines + 1
             if len(signs) > left:  # the red ones come first
                 signs = [
-                    *whole_signs(list_trust_signs(session), width, left - 1),
+                    *sign_lines_that_fit(list_trust_signs(session), width, left - 1),
                     line_with_key_names("[o] shows the rest"),
                 ]
             out += [
@@ -230,13 +230,13 @@ class Next(Panel):
         steps = self.shown_steps
         note = [] if ranked_items(self.shell.run_feed.session) else self._key_line(steps)
         if not self.has_borders:
-            rows = next_lines(steps, width - 2, 2 + self.free)
+            rows = next_step_lines(steps, width - 2, 2 + self.free)
             return [
                 ruled_head(text_line("NEXT", "title"), note, width),
                 *([("  ", "text"), *row] for row in rows),
             ]
         room = MAX_NEXT_LINES if self.has_auto_height else height - 2
-        rows = next_lines(steps, width - 4, room)
+        rows = next_step_lines(steps, width - 4, room)
         return frame_rows("NEXT", rows, width, len(rows) + 2 if self.has_auto_height else height, note=note)
 
     @property
@@ -288,7 +288,7 @@ class Preview(Panel):
 
     def draw(self, width: int, height: int) -> list[Line]:
         session = self.shell.run_feed.session
-        finding = session.findings.get(self.screen.query_one(Suspects).selected_key)
+        finding = session.findings.get(self.screen.query_one(FindingsPanel).selected_key)
         if finding is None:
             about = with_graphs(session, about_lines(session, width - 4), width - 4, height - 2)
             return frame_rows("THIS RUN", about, width, height)

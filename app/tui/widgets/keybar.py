@@ -4,7 +4,7 @@ from typing import Protocol, runtime_checkable
 
 from textual.binding import Binding
 
-from hostdx.app.terminal.lines import Line, cell_width, ground_line, wrap_text
+from hostdx.app.terminal.lines import Line, cell_width, tinted_line, wrap_text
 from hostdx.app.tui.widgets.panel import Panel
 
 MAX_KEYS = 7
@@ -44,7 +44,7 @@ class KeyBar(Panel):
         if self.shell.message:
             # a path is shown whole
             message_lines = wrap_text(self.shell.message, width - 1, "strong", indent=1)
-            return [ground_line(line, width, "bar") for line in message_lines]
+            return [tinted_line(line, width, "bar") for line in message_lines]
         active = [a.binding for a in self.screen.active_bindings.values() if a.enabled]
         shown = {b.action: b for b in reversed(active) if b.show}  # the first key of each
         shown = {b.action: b for b in active if shown.get(b.action) is b}
@@ -72,7 +72,7 @@ class KeyBar(Panel):
             name = key_name(binding.key)
             line += [(name, "key"), (" " + words[binding], "dim"), ("   ", "text")]
             self._spots.append((start, cell_width(line) - 3, binding.key))
-        return [ground_line(line[:-1], width, "bar")]
+        return [tinted_line(line[:-1], width, "bar")]
 
     def on_click(self, event: object) -> None:
         x = getattr(event, "x", -1)

@@ -48,19 +48,19 @@ def has_borders(screen: Screen[object]) -> bool:
     return screen.has_class("-high") and screen.has_class("-wide")
 
 
-class Still(KeysFromKeymap, Widget):
+class NonScrollingWidget(KeysFromKeymap, Widget):
     """Nothing scrolls here: what a new size moves the compositor paints, Textual would paint all of it once more."""
 
     virtual_size: Reactive[Size] = Reactive(Size(0, 0), repaint=False)
 
 
-class Box(Still):
+class Box(NonScrollingWidget):
     """Holds panels, one below the other unless a rule says beside."""
 
     DEFAULT_CSS = "Box { width: 1fr; height: 1fr; layout: vertical; overflow: hidden; }"
 
 
-class Panel(Still):
+class Panel(NonScrollingWidget):
     """`draw` gives the lines for a size; `redraw` compares them with what is on the screen.
 
     What lines open (`link_line`) is opened by a click, and by Enter once Tab has brought the focus here.
@@ -274,7 +274,7 @@ class PacedPanel(SessionPanel):
         session = self._session()
         key = (id(session), width, height, self.redraw_key(session))
         now = time.monotonic()
-        recent = self.shell.is_playing and now - self._at < REDRAWN_S
+        recent = self.shell.is_feed_moving and now - self._at < REDRAWN_S
         if self._last is None or self._last[0] != key or not recent:
             self._last, self._at = (key, self.draw_session(session, width, height)), now
         return self._last[1]

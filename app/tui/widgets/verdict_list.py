@@ -17,7 +17,7 @@ from hostdx.app.report.figures.interval_chart import (
     is_drawable_value,
     scale_for_bars,
 )
-from hostdx.app.report.figures.verdict_table import list_verdict_rows, pair_text, short_size
+from hostdx.app.report.figures.verdict_table import effect_or_margin_text, list_verdict_rows, pair_text
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.lines import Line, crop_line, pad_line, shorten_middle, text_line
 from hostdx.app.tui.widgets.measuring.standing import margin_of, title_of
@@ -192,7 +192,7 @@ def shown_values(
 
 
 def effect_text(entry: EffectRow, *, wide: bool) -> str:
-    return entry.size if wide or entry.verdict is None else short_size(entry.verdict, entry.size)
+    return entry.size if wide or entry.verdict is None else effect_or_margin_text(entry.verdict, entry.size)
 
 
 def _aligned_value(value: DisplayQuantity, at: ValueColumn) -> Line:

@@ -14,7 +14,7 @@ from hostdx.app.undo.journal import JournalEntry, UndoOutcome
 from hostdx.app.undo.kinds import own_files, own_groups, text_file
 from hostdx.app.undo.kinds.own_files import MARK
 from hostdx.probes.files.private_directory import Inode
-from hostdx.probes.reading.process_stat import start_time
+from hostdx.probes.reading.process_stat import read_start_ticks
 from hostdx.scenarios.contract.action import Action
 
 # Namespaces without a name (network, mounts): a process of our own holds them, and they are gone when it is gone.
@@ -40,7 +40,7 @@ def find_namespace_holders(name: str) -> dict[int, int]:
             is_own = path.stat().st_uid in (os.geteuid(), 0) or os.geteuid() == 0
         except OSError:
             continue
-        began = start_time(pid)
+        began = read_start_ticks(pid)
         if (
             is_own
             and any(module_name in words for module_name in HOLDERS)
@@ -57,13 +57,13 @@ def end_holders(name: str) -> UndoOutcome:
         return UndoOutcome("failed", f"{name}: not a namespace of ours")
     start_times = find_namespace_holders(name)
     for pid, began in start_times.items():
-        if start_time(pid) == began:
+        if read_start_ticks(pid) == began:
             try:
                 os.kill(pid, signal.SIGKILL)
             except (ProcessLookupError, PermissionError):
                 pass
     end = time.monotonic() + _WAIT_S
-    while any(start_time(pid) == began for pid, began in start_times.items()):
+    while any(read_start_ticks(pid) == began for pid, began in start_times.items()):
         if time.monotonic() > end:
             return UndoOutcome("failed", f"{name}: process {', '.join(map(str, start_times))} does not end")
         time.sleep(0.02)
@@ -72,7 +72,7 @@ def end_holders(name: str) -> UndoOutcome:
     )
 
 
-def exact_name(action: Action) -> str:
+def draw_resource_name(action: Action) -> str:
     """The exact name: `*` becomes random letters. It carries our mark, so that undoing can tell ours from others'."""
     # Only in a name of ours: the folders above it are the user's, and may hold a `*` themselves.
     *above, last = action.target.split("/")

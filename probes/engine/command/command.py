@@ -103,7 +103,7 @@ class CommandBench:
         ending = f"exited with status {status}" if status >= 0 else f"was ended by signal {-status}"
         return f"{self.argv[0]} {ending}" + (f": {run.error_text}" if run.error_text else "")
 
-    async def wait_until_idle(self) -> None:
+    async def finish_requests(self) -> None:
         """Wait, at most 2 s, until the data that the command left in the page cache are written."""
         await flush_file_system(self.private, 2.0)
 

@@ -78,7 +78,7 @@ class TreeQuota:
                         self._first[stat] = held
                         break
 
-    def held_s(self) -> float | None:
+    def throttled_s(self) -> float | None:
         """None where no group tells it."""
         now = [(_held_back_s(stat), first) for stat, first in self._first.items()]
         return sum(max(0.0, (held or first) - first) for held, first in now) if now else None

@@ -159,7 +159,7 @@ class Supervisor:
             "seen": looked if task_time is None else 1.0,
             "looked": looked,
             "peak_pss_bytes": self.peak_pss if self.pss_samples >= PSS_SAMPLES else None,
-            "throttled_s": self.quota.held_s(),
+            "throttled_s": self.quota.throttled_s(),
             "migrations": self.look.migration_count,
             **stalls,
             **self.energy.joules_by_name(),

@@ -370,7 +370,7 @@ class StorageBench:
             return None
         return moved_bytes(self.host, self.leaves, kind)
 
-    async def wait_until_idle(self) -> None:
+    async def finish_requests(self) -> None:
         """Call fdatasync on the written files, then wait until the disks have nothing in flight; at most 2 s.
 
         A device that other programs keep busy is never idle: that is found out once, and later waits are short.

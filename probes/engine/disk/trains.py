@@ -134,9 +134,9 @@ class StorageBatches(BatchSource[StorageBench]):
         left.remarks, left._bytes_per_s = self.remarks, self._bytes_per_s
         return left
 
-    async def wait_until_idle(self) -> None:
+    async def finish_requests(self) -> None:
         for bench in self._benches:
-            await bench.wait_until_idle()
+            await bench.finish_requests()
 
     def _side_specs(self, worker: int, visited: Sequence[tuple[int, int]]) -> list[Spec]:
         """Return what a worker does on each side in each file set that is used."""

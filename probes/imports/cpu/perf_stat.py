@@ -190,7 +190,7 @@ def _csv_counts(source: ImportSource, _: _Runs) -> Iterator[_PerfCount]:
             continue
         # -I puts the time first; then value, unit, event, run time, share of it
         at_s = None
-        timed = len(fields) > 4 and _is_value(fields[1]) and not _is_value(fields[2])
+        timed = len(fields) > 4 and _is_value_or_missing(fields[1]) and not _is_value_or_missing(fields[2])
         if timed and parse_number(fields[0]) is not None:
             at_s, fields = parse_number(fields[0]) if fields[3] else None, fields[1:]
         if len(fields) > 2 and fields[2]:
@@ -207,26 +207,26 @@ def _text_counts(source: ImportSource, counts: _Runs) -> Iterator[_PerfCount]:
         elif begun and (match := _TEXT.match(line)) and not line.rstrip().endswith((" user", " sys")):
             yield _PerfCount(
                 match[3],
-                _parse_grouped(match[1], is_count=not match[2]),
+                _parse_grouped(match[1], has_no_decimals=not match[2]),
                 match[2] or "",
                 _parse_decimal(match[4]),
             )
 
 
-def _parse_grouped(text: str, *, is_count: bool = False) -> float | None:
+def _parse_grouped(text: str, *, has_no_decimals: bool = False) -> float | None:
     """`1,234,567`, `7 397,74`, `1.234.567` and `9,658.05`: a mark that comes twice, or before another, groups digits.
 
     A count has no decimals: its only mark groups digits, too.
     """
     digits = re.sub(r"[^\d.,]", "", text)
     marks = [mark for mark in digits if mark in ".,"]
-    if len(set(marks)) == 1 and (len(marks) > 1 or is_count):
+    if len(set(marks)) == 1 and (len(marks) > 1 or has_no_decimals):
         return parse_number(digits.replace(marks[0], ""))
     integer_part, mark, decimals = digits.rpartition(marks[-1]) if marks else (digits, "", "")
     return parse_number(re.sub(r"[.,]", "", integer_part) + (f".{decimals}" if mark else ""))
 
 
-def _is_value(text: str) -> bool:
+def _is_value_or_missing(text: str) -> bool:
     return _parse_decimal(text) is not None or text.startswith("<not ")
 
 

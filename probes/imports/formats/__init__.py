@@ -17,7 +17,7 @@ def load_format(file: str, kind: type[T]) -> T:
     return read_shipped_toml(__file__, file, kind)
 
 
-class RecognisedForm(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", dict=True):
+class RecognisedFormat(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", dict=True):
     """What a file of a kind holds. `recognise`: patterns that all occur in its first bytes, as many as `within` says;
     0: anywhere in the file.
     """

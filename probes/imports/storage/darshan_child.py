@@ -16,9 +16,9 @@ from hostdx.probes.imports.storage.darshan import MODULES, Darshan, DarshanSums
 _NAMES = {"MPIIO": "MPI-IO"}
 
 
-def main(log: str, answer: str) -> None:
-    """Writes {"detail": …, "damaged": …} or {"error": …} to the descriptor `answer`; nothing at all where the library
-    kills the process. `log` lies in the working directory.
+def read_darshan_log_in_child(log: str, answer_fd: str) -> None:
+    """Write {"detail": …, "damaged": …} or {"error": …} to the descriptor `answer_fd`, nothing where the library kills
+    the process. `log` lies in the working directory.
     """
     try:
         darshan, *_ = map(
@@ -28,7 +28,7 @@ def main(log: str, answer: str) -> None:
         document = _read_log(darshan, log)
     except Exception as error:  # whatever numpy, pandas or the library raise on a damaged log
         document = {"error": f"{type(error).__name__}: {error}"}
-    with os.fdopen(int(answer), "wb") as file:
+    with os.fdopen(int(answer_fd), "wb") as file:
         file.write(msgspec.json.encode(document))
 
 
@@ -88,4 +88,4 @@ def _add_record(sums: DarshanSums, module: str, record: Any) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    read_darshan_log_in_child(*sys.argv[1:3])

@@ -34,7 +34,7 @@ class _Child(msgspec.Struct):
     damaged: bool = False
 
 
-def is_recognised(source: ImportSource) -> bool:
+def is_darshan_log(source: ImportSource) -> bool:
     """By the version text "3.10" and the magic number right behind it."""
     return any(magic in source.head[:64] for magic in _MAGICS) or _is_old_log(source)
 

@@ -68,7 +68,7 @@ class Io500(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     runs: int = 1
 
 
-def is_recognised(source: ImportSource) -> bool:
+def is_io500_result(source: ImportSource) -> bool:
     if source.contains_all(b"[ior-easy-write]", b"score") or source.contains_all(b"config-hash", b"[ior-"):
         return True
     return b"[RESULT" in source.data and (b"ior" in source.data or b"mdtest" in source.data)

@@ -41,7 +41,7 @@ def _first_row(source: ImportSource) -> list[str]:
     return []
 
 
-def is_recognised(source: ImportSource) -> bool:
+def is_io500_table(source: ImportSource) -> bool:
     head = _first_row(source)
     corners = [c for c in head if _COLUMN.match(c)]
     if any("ior" in c for c in corners) and any("mdtest" in c for c in corners):

@@ -23,7 +23,7 @@ from hostdx.probes.imports.sysstat.sysstat_table import (
 _KB = {"B": 1 / 1024, "k": 1.0, "M": 1024.0, "G": 1024.0**2, "T": 1024.0**3}
 
 
-def is_recognised(source: ImportSource) -> bool:
+def is_iostat_output(source: ImportSource) -> bool:
     """With the header line, or a device table alone: such output is often cut out of a longer one."""
     lines = source.head.split(b"\n")
     tables = [

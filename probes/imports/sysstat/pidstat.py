@@ -32,7 +32,7 @@ class Pidstat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     commands: dict[str, dict[str, float]] = {}
 
 
-def is_recognised(source: ImportSource) -> bool:
+def is_pidstat_output(source: ImportSource) -> bool:
     return any(_heading_columns(line.decode("ascii", "replace").split()) for line in source.head.split(b"\n"))
 
 

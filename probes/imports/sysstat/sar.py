@@ -30,7 +30,7 @@ _MAX_HEADINGS = 500
 _MAX_WAITING_ROWS = 10_000  # rows
 
 
-def is_recognised(source: ImportSource) -> bool:
+def is_sar_output(source: ImportSource) -> bool:
     lines = source.head.split(b"\n", 40)
     begins = any(b" CPU)" in line and b"(" in line for line in lines[:3])
     return begins and any(_TIME.match(line.decode("latin-1")) for line in lines[1:])

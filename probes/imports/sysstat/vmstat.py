@@ -9,7 +9,7 @@ from hostdx.probes.imports.sysstat.sysstat_table import Sysstat, SysstatTables, 
 _COLUMNS = ("r", "b", "si", "so", "us", "sy", "id")
 
 
-def is_recognised(source: ImportSource) -> bool:
+def is_vmstat_output(source: ImportSource) -> bool:
     lines = source.head.split(b"\n", 4)[:4]
     return any(_is_heading(line.decode("latin-1").split()) for line in lines)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hostdx.probes.files.path_ownership import find_known_path_writers
 from hostdx.probes.number_text import parse_unsigned_list
-from hostdx.probes.reading.process_stat import start_time
+from hostdx.probes.reading.process_stat import read_start_ticks
 
 PREFIX = "hostdx-of-"
 _NAME = re.compile(rf"{PREFIX}(\d{{1,10}})-(\d{{1,20}})-(\d{{1,20}})-")
@@ -17,7 +17,7 @@ _NAME = re.compile(rf"{PREFIX}(\d{{1,10}})-(\d{{1,20}})-(\d{{1,20}})-")
 def temporary_folder() -> "tempfile.TemporaryDirectory[str]":
     """Return a private folder in the temporary directory, after removing those that killed processes left there."""
     remove_leftovers()
-    prefix = f"{PREFIX}{os.getpid()}-{start_time(os.getpid()) or 0}-{_pid_namespace_inode()}-"
+    prefix = f"{PREFIX}{os.getpid()}-{read_start_ticks(os.getpid()) or 0}-{_pid_namespace_inode()}-"
     return tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
 
 
@@ -36,7 +36,7 @@ def remove_leftovers() -> int:
         return 0
     for name in names:
         numbers = parse_unsigned_list(match.groups()) if (match := _NAME.match(name)) is not None else None
-        if numbers and numbers[2] == _pid_namespace_inode() and start_time(numbers[0]) != numbers[1]:
+        if numbers and numbers[2] == _pid_namespace_inode() and read_start_ticks(numbers[0]) != numbers[1]:
             try:
                 if (place / name).lstat().st_uid == os.geteuid():
                     shutil.rmtree(place / name)

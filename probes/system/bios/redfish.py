@@ -124,7 +124,7 @@ _MAX_CA_BYTES = 8 << 20
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
-class _Failed(Exception):
+class _BmcError(Exception):
     """In one line what went wrong, without anything that the other side sent."""
 
     def __init__(self, reason: str, kind: AbsentKind = "unsupported") -> None:
@@ -149,7 +149,7 @@ def url_problem(url: str, ca_file: str | None = None) -> str:
     """
     try:
         _make_context(_parse_url(url), ca_file)
-    except _Failed as failed:
+    except _BmcError as failed:
         return failed.absent.reason
     return ""
 
@@ -165,7 +165,7 @@ def read_redfish_bios(
         if isinstance(login, Absent):
             return login
         client = _Client(place, login, _make_context(place, ca_file), time.monotonic() + within_s)
-    except _Failed as failed:
+    except _BmcError as failed:
         return failed.absent
     # A name server or a controller that drips bytes can hold a read for ever: the thread is left behind then.
     worker = threading.Thread(target=lambda: outcome.append(_fetch_bios(client, wanted)), daemon=True)
@@ -180,7 +180,7 @@ def read_redfish_bios(
 def _fetch_bios(client: _Client, wanted: Wanted) -> BiosAttributes | Absent:
     try:
         return _read_bios(client, wanted)
-    except _Failed as failed:
+    except _BmcError as failed:
         return failed.absent
     finally:
         client.close_connection()
@@ -192,20 +192,20 @@ def _parse_url(url: str) -> _Place:
         port = parts.port
         user = parts.username is not None or "@" in parts.netloc
     except ValueError:
-        raise _Failed("the Redfish URL is not one", "invalid") from None
+        raise _BmcError("the Redfish URL is not one", "invalid") from None
     if user:
-        raise _Failed(
+        raise _BmcError(
             "the Redfish URL must not hold a user or password: use the environment or netrc", "invalid"
         )
     if parts.scheme not in ("https", "http") or not parts.hostname or any(c.isspace() for c in url):
-        raise _Failed("the Redfish URL must look like https://bmc.example.org", "invalid")
+        raise _BmcError("the Redfish URL must look like https://bmc.example.org", "invalid")
     if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
-        raise _Failed("the Redfish URL must be https: a password is not sent over http", "invalid")
+        raise _BmcError("the Redfish URL must be https: a password is not sent over http", "invalid")
     path = parts.path.rstrip("/")
     if parts.query or parts.fragment:
-        raise _Failed("the Redfish URL must not have a question mark or a #", "invalid")
+        raise _BmcError("the Redfish URL must not have a question mark or a #", "invalid")
     if path and not path.startswith("/redfish/v1"):
-        raise _Failed("the path of the Redfish URL must be empty or begin with /redfish/v1", "invalid")
+        raise _BmcError("the path of the Redfish URL must be empty or begin with /redfish/v1", "invalid")
     secure = parts.scheme == "https"
     return _Place(secure, parts.hostname, port or (443 if secure else 80), path)
 
@@ -221,10 +221,10 @@ def _make_context(place: _Place, ca_file: str | None) -> ssl.SSLContext | None:
             cadata=certificates or " "
         )  # without a text it would trust the system's
     except ssl.SSLError:
-        raise _Failed(f"{ca_file} holds no certificate that can be read", "invalid") from None
+        raise _BmcError(f"{ca_file} holds no certificate that can be read", "invalid") from None
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "no path"
-        raise _Failed(f"{ca_file}: {why}", "invalid") from None
+        raise _BmcError(f"{ca_file}: {why}", "invalid") from None
 
 
 class _Client:
@@ -237,20 +237,20 @@ class _Client:
         self._connection: http.client.HTTPConnection | None = None
 
     def get(self, path: str) -> dict[str, Json]:
-        """The object at a path of this service. Raises _Failed."""
+        """The object at a path of this service. Raises _BmcError."""
         if not path.startswith("/redfish/v1") or "//" in path:
-            raise _Failed(
+            raise _BmcError(
                 f"{self._place.address_text} points to a place outside its Redfish service", "invalid"
             )
         data = self._read_answer(path)
         try:
             document = json.loads(data)
         except (ValueError, RecursionError):
-            raise _Failed(f"{self._place.address_text} sent something that is no JSON", "invalid") from None
+            raise _BmcError(f"{self._place.address_text} sent something that is no JSON", "invalid") from None
         if not isinstance(document, dict):
-            raise _Failed(f"{self._place.address_text} sent JSON that is no object", "invalid")
+            raise _BmcError(f"{self._place.address_text} sent JSON that is no object", "invalid")
         if self._login.appears_in(document):
-            raise _Failed(
+            raise _BmcError(
                 f"{self._place.address_text} sent the password back: its answer is not used", "invalid"
             )
         return document
@@ -278,25 +278,25 @@ class _Client:
             _check_status(answer.status, address)
             return self._read_body(answer)
         except ssl.SSLCertVerificationError as error:
-            raise _Failed(
+            raise _BmcError(
                 f"{address}: its certificate is not trusted ({error.verify_message[:120]}); name its authority with "
                 "--redfish-ca FILE",
                 "permission",
             ) from None
         except TimeoutError:
-            raise _Failed(f"{address} did not answer in time", "timeout") from None
+            raise _BmcError(f"{address} did not answer in time", "timeout") from None
         except ConnectionRefusedError:
-            raise _Failed(f"{address} refuses the connection", "missing") from None
+            raise _BmcError(f"{address} refuses the connection", "missing") from None
         except socket.gaierror:
-            raise _Failed(f"{name}: no such host", "missing") from None
+            raise _BmcError(f"{name}: no such host", "missing") from None
         except ssl.SSLError as error:
-            raise _Failed(
+            raise _BmcError(
                 f"{address}: no TLS connection ({(error.reason or 'error')[:60]})", "invalid"
             ) from None
         except (OSError, http.client.HTTPException, ValueError) as error:
             if isinstance(error, OSError) and error.errno:  # the kernel's own words
-                raise _Failed(f"{address}: {os.strerror(error.errno)}", "missing") from None
-            raise _Failed(f"{address}: no usable answer ({type(error).__name__})", "invalid") from None
+                raise _BmcError(f"{address}: {os.strerror(error.errno)}", "missing") from None
+            raise _BmcError(f"{address}: no usable answer ({type(error).__name__})", "invalid") from None
         finally:
             connection.close()
 
@@ -305,7 +305,7 @@ class _Client:
         while part := answer.read1(1 << 16):
             data += part
             if len(data) > MAX_ANSWER_BYTES:
-                raise _Failed(
+                raise _BmcError(
                     f"{self._place.address_text} sent more than {units.format_size(MAX_ANSWER_BYTES)}",
                     "invalid",
                 )
@@ -316,11 +316,11 @@ class _Client:
 
 def _check_status(status: int, address: str) -> None:
     if status in (401, 403):
-        raise _Failed(f"{address} does not accept the user and password (HTTP {status})", "permission")
+        raise _BmcError(f"{address} does not accept the user and password (HTTP {status})", "permission")
     if status == 404:
-        raise _Failed(f"{address} has no such Redfish resource (HTTP 404)", "unsupported")
+        raise _BmcError(f"{address} has no such Redfish resource (HTTP 404)", "unsupported")
     if status != 200:
-        raise _Failed(f"{address} answered with HTTP status {status}", "unsupported")
+        raise _BmcError(f"{address} answered with HTTP status {status}", "unsupported")
 
 
 def _read_bios(client: _Client, wanted: Wanted) -> BiosAttributes:
@@ -329,7 +329,7 @@ def _read_bios(client: _Client, wanted: Wanted) -> BiosAttributes:
     bios = client.get(_follow_link(system.get("Bios"), "its system has no BIOS resource", place))
     attributes = bios.get("Attributes")
     if not isinstance(attributes, dict):
-        raise _Failed(f"{place.address_text}: its BIOS resource has no attributes", "unsupported")
+        raise _BmcError(f"{place.address_text}: its BIOS resource has no attributes", "unsupported")
     values = wanted_attributes_as_text(attributes, wanted)
     return BiosAttributes(
         source=place.address_text,
@@ -347,9 +347,9 @@ def _system_path(client: _Client, place: _Place) -> str:
     collection = client.get(_follow_link(root.get("Systems"), "the service has no systems", place))
     members = collection.get("Members")
     if not isinstance(members, list) or not members:
-        raise _Failed(f"{place.address_text}: the service has no systems", "unsupported")
+        raise _BmcError(f"{place.address_text}: the service has no systems", "unsupported")
     if len(members) > 1:
-        raise _Failed(
+        raise _BmcError(
             f"{place.address_text} has {len(members)} systems: name one, https://{place.name}/redfish/v1/Systems/ID",
             "invalid",
         )
@@ -359,7 +359,7 @@ def _system_path(client: _Client, place: _Place) -> str:
 def _follow_link(value: object, missing: str, place: _Place) -> str:
     path = value.get("@odata.id") if isinstance(value, dict) else None
     if not isinstance(path, str):
-        raise _Failed(f"{place.address_text}: {missing}", "unsupported")
+        raise _BmcError(f"{place.address_text}: {missing}", "unsupported")
     return path
 
 
@@ -373,7 +373,7 @@ def _read_pending(
             settings.get("SettingsObject") if isinstance(settings, dict) else None, "", client._place
         )
         later = client.get(path).get("Attributes")
-    except _Failed:
+    except _BmcError:
         return {}
     later_values = wanted_attributes_as_text(later, wanted) if isinstance(later, dict) else {}
     return {name: value for name, value in later_values.items() if name in values and values[name] != value}

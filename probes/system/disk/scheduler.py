@@ -17,7 +17,7 @@ from hostdx.probes.types import Absent, is_present
 WBT_DEFAULTS_USEC: tuple[int, ...] = (75000, 2000, 0)
 
 
-class Scheduling(msgspec.Struct, frozen=True, kw_only=True):
+class SchedulerState(msgspec.Struct, frozen=True, kw_only=True):
     """One device's scheduler and what belongs to it."""
 
     device: str
@@ -77,14 +77,14 @@ def read_tunables(host: Host, device: str) -> dict[str, str]:
     return {name: text.strip() for name, text in read.items() if is_present(text)}
 
 
-def read_scheduling(host: Host, device: str) -> Scheduling | Absent:
+def read_scheduling(host: Host, device: str) -> SchedulerState | Absent:
     """Return what `device` (a kernel name, "sda") does now; absent where it has no scheduler file."""
     queue = queue_path(device)
     text = host.read_file_text(f"{queue}/scheduler")
     if isinstance(text, Absent):
         return text
     active, offered = parse_bracketed(text)
-    return Scheduling(
+    return SchedulerState(
         device=device,
         active=active,
         offered=offered,
@@ -95,6 +95,6 @@ def read_scheduling(host: Host, device: str) -> Scheduling | Absent:
     )
 
 
-def kernel_default(hw_queues: int | Absent, offered: tuple[str, ...]) -> str:
+def kernel_default_scheduler(hw_queues: int | Absent, offered: tuple[str, ...]) -> str:
     """Return what the kernel takes by itself: mq-deadline for one hardware queue, none for several."""
     return "mq-deadline" if hw_queues == 1 and "mq-deadline" in offered else "none"

@@ -11,7 +11,7 @@ import msgspec
 
 from hostdx.probes.reading.host import Host, compute_once_per_host
 from hostdx.probes.reading.patterns import lazy_pattern
-from hostdx.probes.system.disk.scheduler import Scheduling, kernel_default
+from hostdx.probes.system.disk.scheduler import SchedulerState, kernel_default_scheduler
 from hostdx.probes.system.software.kernel import read_kernel
 from hostdx.probes.system.software.tuned import FOLDERS, tuned_sections
 from hostdx.probes.types import Absent, is_present
@@ -76,21 +76,21 @@ def find_tuned_elevator_and_path(host: Host, device: str) -> tuple[str, str] | A
     return Absent("no active profile sets an elevator")
 
 
-def find_scheduler_origin(host: Host, state: Scheduling) -> SchedulerOrigin:
+def find_scheduler_origin(host: Host, state: SchedulerState) -> SchedulerOrigin:
     """The likeliest reason for the active scheduler; udev and tuned come after the kernel's own choice."""
     active = state.active if is_present(state.active) else ""
     asked = find_tuned_elevator_and_path(host, state.device)
     if is_present(asked) and asked[0] == active:
         return SchedulerOrigin("tuned", f"tuned's profile sets elevator={asked[0]}", asked[1], asked[0])
     for path, scheduler, line in udev_rules(host):
-        if scheduler == active and is_rule_for(host, line, state.device):
+        if scheduler == active and is_udev_rule(host, line, state.device):
             return SchedulerOrigin("udev", f"a udev rule sets {scheduler}: {line}", path, scheduler)
     boot = read_kernel(host).boot_parameters().get("elevator", "")
     legacy = {"deadline": "mq-deadline", "noop": "none"}
     if boot and active in (boot, legacy.get(boot)) and _heeds_elevator(host, state):
         return SchedulerOrigin("boot", f"the boot parameter elevator={boot}", "/proc/cmdline", boot)
     ignored = f"; elevator={boot} on the kernel's command line does nothing" if boot else ""
-    default = kernel_default(state.hw_queues, state.offered)
+    default = kernel_default_scheduler(state.hw_queues, state.offered)
     if active == default and is_present(state.hw_queues):
         text = f"the kernel's default with {count_noun(state.hw_queues, 'hardware queue')}{ignored}"
         return SchedulerOrigin("default", text, f"/sys/block/{state.device}/mq", default)
@@ -102,19 +102,19 @@ def find_scheduler_origin(host: Host, state: Scheduling) -> SchedulerOrigin:
         if is_present(state.hw_queues) or active != default
         else "perhaps the default"
     )
-    if not are_rules_known(host):
+    if not are_udev_rules_known(host):
         text = f"{guess} ({default}); udev rules and tuned profiles were not captured{ignored}"
     else:
         text = f"{guess} ({default}), and no udev rule or tuned profile asks for it{ignored}"
     return SchedulerOrigin("unknown", text, "")
 
 
-def are_rules_known(host: Host) -> bool:
+def are_udev_rules_known(host: Host) -> bool:
     """Return whether what asks for a scheduler is known: a live host, or a capture with udev's or tuned's folders."""
     return host.live or any(host.path_exists(folder) for folder in (*_UDEV_DIRECTORIES, *FOLDERS))
 
 
-def _heeds_elevator(host: Host, state: Scheduling) -> bool:
+def _heeds_elevator(host: Host, state: SchedulerState) -> bool:
     """The single-queue block layer heeded it; it went with 5.0, and blk-mq has never heeded it (block/elevator.c).
 
     A device of that layer offers noop, deadline or cfq.
@@ -125,7 +125,7 @@ def _heeds_elevator(host: Host, state: Scheduling) -> bool:
     return old and bool(LEGACY & set(state.offered))
 
 
-def is_rule_for(host: Host, line: str, device: str) -> bool:
+def is_udev_rule(host: Host, line: str, device: str) -> bool:
     """Return whether a rule's matches on name and attributes hold for the device; others are taken to hold."""
     for key, operator, value in _UDEV_MATCH.findall(line):
         if key == "KERNEL":

@@ -50,11 +50,11 @@ def rp_filter(host: Host) -> RpFilter | Absent:
         everywhere=everywhere,
         default=host.read_integer(f"{CONF}/default/rp_filter"),
         own=own,
-        drops=count_drops(host),
+        drops=count_rp_filter_drops(host),
     )
 
 
-def count_drops(host: Host) -> int | Absent:
+def count_rp_filter_drops(host: Host) -> int | Absent:
     """Packets that rp_filter has dropped since boot: IPReversePathFilter of TcpExt in /proc/net/netstat."""
     path = "/proc/net/netstat"
     text = host.read_file_text(path)

@@ -70,8 +70,8 @@ def read_packet_counters(host: Host, now: float | None = None) -> PacketCounters
         processed=tuple(row[0] for row in columns) if not isinstance(softnet, Absent) else softnet,
         backlog_drops=sum(row[1] for row in columns) if not isinstance(softnet, Absent) else softnet,
         squeezes=sum(row[2] for row in columns) if not isinstance(softnet, Absent) else softnet,
-        ipv6=_subtract_part(_read_ipv6(host), loopback.ipv6),
-        ipv4=_subtract_part(_read_ipv4(host), loopback.other),
+        ipv6=_subtract_if_known(_read_ipv6(host), loopback.ipv6),
+        ipv4=_subtract_if_known(_read_ipv4(host), loopback.other),
         loopback=loopback.other is None,
         interfaces=_read_interfaces(host),
         cpus={} if isinstance(stat, Absent) else stat.cpus,
@@ -162,7 +162,7 @@ def _read_loopback_receives(host: Host) -> _LoopbackReceives:
     return _LoopbackReceives(six, None if isinstance(total, Absent) else total)
 
 
-def _subtract_part(count: int | Absent, part: int | None) -> int | Absent:
+def _subtract_if_known(count: int | Absent, part: int | None) -> int | Absent:
     return count if isinstance(count, Absent) or part is None else max(0, count - max(0, part))
 
 

@@ -43,7 +43,7 @@ class PolicyRoutes(NamedTuple):
         """Return this host's addresses that lie on the cards."""
         return {r.network.network_address for r in self.routes if r.is_own and r.card in cards}
 
-    def cards_of_line(self, own: Address, far: Address) -> set[str]:
+    def cards_of_connection(self, own: Address, far: Address) -> set[str]:
         """Return the card with the own address, and those by which packets may go to either address: by the best route
         of each table that they may be led to.
         """

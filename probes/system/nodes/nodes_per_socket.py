@@ -73,7 +73,7 @@ def read_nodes_per_socket(host: Host) -> NodesPerSocket | Absent:
     if read_virtualisation(host).is_virtual:
         return Absent("a virtual machine: the hypervisor makes the nodes", "unsupported", ROOT)
     off = read_kernel(host).boot_parameters().get("numa") == "off"
-    scheme = _find_scheme(info[0] if info else {})
+    scheme = _nodes_per_socket_scheme(info[0] if info else {})
     if (
         scheme == "SNC"
         and _entry_number(info[0], "model") == _CASCADE_LAKE
@@ -94,11 +94,11 @@ def read_nodes_per_socket(host: Host) -> NodesPerSocket | Absent:
     )
 
 
-def _find_scheme(entry: dict[str, str]) -> Scheme:
+def _nodes_per_socket_scheme(cpu_entry: dict[str, str]) -> Scheme:
     vendor, family, model = (
-        entry.get("vendor_id", ""),
-        _entry_number(entry, "cpu family"),
-        _entry_number(entry, "model"),
+        cpu_entry.get("vendor_id", ""),
+        _entry_number(cpu_entry, "cpu family"),
+        _entry_number(cpu_entry, "model"),
     )
     if vendor in ("AuthenticAMD", "HygonGenuine"):
         if family > _ZEN or (family == _ZEN and model >= _ROME):

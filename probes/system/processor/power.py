@@ -39,8 +39,8 @@ def read_power_packages(host: Host) -> tuple[PowerPackage, ...] | Absent:
                 PowerPackage(
                     name=name.strip(),
                     zone=zone,
-                    limit_w=_read_limit(host, f"{zone}/constraint_0_power_limit_uw"),
-                    most_w=_read_limit(host, f"{zone}/constraint_0_max_power_uw"),
+                    limit_w=_read_power_limit_w(host, f"{zone}/constraint_0_power_limit_uw"),
+                    most_w=_read_power_limit_w(host, f"{zone}/constraint_0_max_power_uw"),
                     energy_uj=host.read_integer(f"{zone}/energy_uj"),
                     wrap_uj=host.read_integer(f"{zone}/max_energy_range_uj"),
                 )
@@ -64,7 +64,7 @@ def mean_watts(before: PowerPackage, after: PowerPackage, seconds: float) -> flo
     )
 
 
-def _read_limit(host: Host, path: str) -> float | Absent:
+def _read_power_limit_w(host: Host, path: str) -> float | Absent:
     number = host.read_integer(path)
     if isinstance(number, Absent):
         return number

@@ -39,7 +39,7 @@ class BusyProcess(msgspec.Struct, frozen=True):
         return f"{self.name} [{self.pid}]"
 
 
-def find_dominant_user(
+def find_dominant_process(
     before: ProcessTable,
     after: ProcessTable,
     resource: Resource,
@@ -155,14 +155,14 @@ def _ancestors(pid: int, parents: dict[int, int], names: dict[int, str]) -> Iter
         pid = parents.get(pid, 0)
 
 
-def rank_users(
+def rank_by_use(
     before: ProcessTable,
     after: ProcessTable,
     resource: Resource,
     own_pids: frozenset[int],
     raised_floor: float | None = None,
 ) -> list[BusyProcess]:
-    """As `find_dominant_user`, all that used `raised_floor`: who used most first."""
+    """As `find_dominant_process`, all that used `raised_floor`: who used most first."""
     return _rank_users_above_floor(_measure_users(before, after, resource, own_pids), resource, raised_floor)
 
 

@@ -69,7 +69,7 @@ class JobUse(msgspec.Struct, frozen=True, kw_only=True):
     threads: int
 
 
-def job_look(host: Host, target: JobTarget) -> JobLook | Absent:
+def look_at_job(host: Host, target: JobTarget) -> JobLook | Absent:
     """Absent where no such process, group or user's process can be seen, or another process has the id."""
     at = read_process_table(host, io=False)
     target_process = at.processes.get(int(target.value)) if _is_pid(target) else None
@@ -106,7 +106,7 @@ def job_look(host: Host, target: JobTarget) -> JobLook | Absent:
     )
 
 
-def job_use(before: JobLook, after: JobLook) -> JobUse:
+def compute_job_use(before: JobLook, after: JobLook) -> JobUse:
     """Return what happened between; threads that were born or ended in between count with what can be seen of them."""
     seconds = max(after.at_s - before.at_s, 0.01)
     own = children = 0.0

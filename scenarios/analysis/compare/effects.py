@@ -20,7 +20,7 @@ from hostdx.probes.units import (
     effect_word,
     format_interval,
     format_percent,
-    smallest_seen_difference,
+    smallest_seen_difference_text,
 )
 from hostdx.probes.units import format_effect as effect_text
 from hostdx.scenarios.analysis.compare.run_summary import (
@@ -356,4 +356,4 @@ def detectable_text(effect: Effect) -> str:
         return "–"
     if share > WIDEST:
         return f"below {WIDEST} × and more"
-    return f"below {smallest_seen_difference(share)}"
+    return f"below {smallest_seen_difference_text(share)}"

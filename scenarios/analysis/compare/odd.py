@@ -153,7 +153,7 @@ def _choose_core(load: _Column, others: Sequence[_Column], loads: int) -> _Choic
         inside, outside = order[start : start + n - k], [*order[:start], *order[start + n - k :]]
         centre = math.fsum(value for _, value in inside) / len(inside)
         nearest = min(abs(value - centre) for _, value in outside)
-        own = _variance([value for _, value in inside])
+        own = _floored_variance([value for _, value in inside])
         scale = 1 + 1 / len(inside)
         if math.expm1(nearest) < MIN_EFFECT or not _is_below_level(
             2 * normal_tail(nearest / math.sqrt(own * scale)), level
@@ -190,7 +190,7 @@ def _tightest_window_start(values: Sequence[float], size: int) -> int:
     return min(range(len(values) - size + 1), key=squares_of_window)
 
 
-def _variance(values: Sequence[float]) -> float:
+def _floored_variance(values: Sequence[float]) -> float:
     return max(sum_of_squares(values) / (len(values) - 1), _FLOOR**2)
 
 
@@ -203,7 +203,7 @@ def _spread_variances(
     for column, usual_of_column in others:
         values = [value for index, value in column if index in core]
         if len(values) >= _MIN_CORE_RUNS:
-            observations.append((_variance(values), len(values) - 1, usual_of_column))
+            observations.append((_floored_variance(values), len(values) - 1, usual_of_column))
     units = [usual_of_column for _, _, usual_of_column in observations if usual_of_column is not None]
     shares = units if len(units) == len(observations) else [1.0] * len(observations)
     first = moderate_variances(

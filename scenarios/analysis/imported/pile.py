@@ -50,7 +50,7 @@ _MAX_STEPS = 10
 _FLOOR = 0.002  # of the level: printed digits make two results equal that were not
 
 
-def make_histories(snapshots: Sequence[RunSnapshot]) -> list[WorkloadHistory]:
+def judge_histories(snapshots: Sequence[RunSnapshot]) -> list[WorkloadHistory]:
     """Every judged value that all results have, in the order of the first result."""
     if len(snapshots) < 2:
         return []
@@ -168,7 +168,7 @@ def make_result_set(files: Sequence[ParsedImportFile], *, series: bool = False) 
         [point for file in files for point in bounding_box_points_of(file.name, file.result)],
     )
     is_series = len(order) > 1 and (series or (len({s.series for s in order}) == 1 and bool(order[0].series)))
-    together = make_histories(order) if is_series else []
+    together = judge_histories(order) if is_series else []
     findings = [f for box in all_boxes for f in box_findings(box)]
     findings += outlier_findings(odd) if odd is not None else []
     findings += history_findings(together, order)

@@ -131,7 +131,7 @@ _TAKING: dict[Cause, dict[str, float]] = {
 }
 
 
-class MetricGate(msgspec.Struct, frozen=True):
+class WhileMetricAtLeast(msgspec.Struct, frozen=True):
     metric: str
     floor: float
 
@@ -147,7 +147,7 @@ class WatchedMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     per_cpu: bool = False
     share: bool = False
     weak: bool = False
-    only_while: MetricGate | None = None
+    only_while: WhileMetricAtLeast | None = None
 
     def is_about(self, subject: str) -> bool:
         return subject.startswith(self.subject) if self.subject.endswith(":") else subject == self.subject
@@ -252,7 +252,7 @@ def find_incidents_in_series(
     longest = max(all_series, key=lambda series: len(series.values), default=None)
     if longest is None or len(longest.values) < MIN_SAMPLES:
         return None
-    watched = [*all_series, *_busy_series(all_series)]
+    watched = [*all_series, *_derive_busy_share(all_series)]
     ranked = sorted(_find_symptoms(watched, cpus), key=lambda entry: (entry[1].began_s, entry[0]))
     seconds = longest.at_s[-1] - longest.at_s[0]
     weak_s = min(WEAK_DURATION_S, WEAK_DURATION_SHARE * seconds)
@@ -288,7 +288,7 @@ def _make_rows(incidents: Sequence[Incident], all_series: Sequence[SampleSeries]
         yield TimelineRow(subject=series.subject, metric=series.metric, unit=unit, points=points)
 
 
-def _busy_series(all_series: Sequence[SampleSeries]) -> Iterator[SampleSeries]:
+def _derive_busy_share(all_series: Sequence[SampleSeries]) -> Iterator[SampleSeries]:
     """Yield the share of CPU time that was neither idle nor waiting for I/O."""
     shares = {series.metric: series for series in all_series if series.subject == "CPU"}
     idle, iowait = shares.get("idle share"), shares.get("iowait share")
@@ -313,12 +313,12 @@ def _find_symptoms(
             for excursion in find_excursions(
                 series.at_s, series.values, floor=watched.floor * scale, rise=watched.rise * scale
             ):
-                if gate is None or _passes_gate(gate_series, gate, series, excursion):
+                if gate is None or _is_metric_high_enough(gate_series, gate, series, excursion):
                     yield rank, _make_symptom(series, excursion, is_share=watched.share), watched.cause
 
 
-def _passes_gate(
-    other: SampleSeries | None, gate: MetricGate, series: SampleSeries, excursion: Excursion
+def _is_metric_high_enough(
+    other: SampleSeries | None, gate: WhileMetricAtLeast, series: SampleSeries, excursion: Excursion
 ) -> bool:
     """True where the other metric is not in the file, or as high as the gate asks during the excursion."""
     if other is None or len(other.values) != len(series.values):

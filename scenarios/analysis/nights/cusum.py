@@ -116,7 +116,7 @@ def _lag_correlation(scores: Sequence[float]) -> float:
     return max(-1.0, min(1.0, (n * raw_correlation + 1) / (n - 4)))
 
 
-def night_score(log: float, to: BaselineReference, before: float | None = None) -> float:
+def night_deviation(log: float, to: BaselineReference, before: float | None = None) -> float:
     """In deviations, below 0 is slower, clipped; less what is to be expected of it after the night `before`."""
     now = (log - to.centre) / to.deviation
     if before is None:
@@ -131,7 +131,7 @@ def _clip_deviations(deviations: float) -> float:
 
 def cusum_after_night(total: float, log: float, to: BaselineReference, before: float | None = None) -> float:
     """The sum after one more night."""
-    return min(CEILING, max(0.0, total - night_score(log, to, before) - DRIFT))
+    return min(CEILING, max(0.0, total - night_deviation(log, to, before) - DRIFT))
 
 
 def cusum_of_nights(
@@ -161,7 +161,7 @@ def _shift_start_index(logs: Sequence[float], since: int, night: int, to: Baseli
     largest. The sum may have begun with an ordinary low night before it."""
     best, total, most = night, 0.0, -math.inf
     for n in range(night, since - 1, -1):
-        total += -night_score(logs[n], to) - CLIP / 2
+        total += -night_deviation(logs[n], to) - CLIP / 2
         if total > most:
             best, most = n, total
     return best

@@ -34,7 +34,7 @@ def _slowdown_finding(past: HostHistory, event: Slowdown) -> Finding:
                 SAYS.evidence("turn", load=load_name(turn), size=ratio_text_with_interval(turn))
                 for turn in turns
             ),
-            SAYS.evidence("suspect", suspects=suspects_text(event)),
+            SAYS.evidence("suspect", suspects=suspected_changes_text(event)),
         ),
     )
 
@@ -48,7 +48,7 @@ def ratio_text_with_interval(turn: Turn) -> str:
     return f"{size} (95 % CI {metric_interval_text(turn.ci95, turn.ratio, turn.metric)})"
 
 
-def suspects_text(event: Slowdown) -> str:
+def suspected_changes_text(event: Slowdown) -> str:
     """Return what was recorded as changed about then."""
     if not event.suspects:
         return f"none; no recorded fact changed between {event.before[:10] or 'the first night'} and {event.since[:10]}"

@@ -20,7 +20,7 @@ from hostdx.scenarios.analysis.nights.cusum import (
     BaselineReference,
     baseline_references,
     cusum_of_nights,
-    night_score,
+    night_deviation,
 )
 from hostdx.scenarios.contract.plan import Metric
 from hostdx.scenarios.triage.knowledge.differences import (
@@ -390,7 +390,7 @@ def _should_retest(
 ) -> bool:
     """Return whether the last night is to be measured once more before it counts."""
     before = logs[-2] if len(logs) > 1 else None
-    return tonight and night_score(logs[-1], to, before) < RETEST_SCORE and sums[-1] >= RETEST_SUM
+    return tonight and night_deviation(logs[-1], to, before) < RETEST_SCORE and sums[-1] >= RETEST_SUM
 
 
 def _load_nights(

@@ -28,14 +28,14 @@ from hostdx.scenarios.analysis.peers.screen import (
     MIN_PEERS,
     HardwareGroup,
     Screen,
-    ScreenColumn,
+    ScreenedMeasure,
     screen_nodes,
     smallest_detectable_share,
 )
 from hostdx.scenarios.analysis.peers.setting import (
     facts_that_tell_levels_apart,
     find_rare_values,
-    suspect_settings,
+    suspected_settings,
 )
 from hostdx.scenarios.contract.verdict.verdict import margin_edge, ratio_of
 from hostdx.scenarios.triage.knowledge.loads import load_group_of
@@ -108,7 +108,7 @@ def _judge_hardware_group(number: int, group: HardwareGroup, screened: Screen) -
     )
 
 
-def _column_titles(columns: Sequence[ScreenColumn], loads: Mapping[FigureKey, PlannedLoad]) -> list[str]:
+def _column_titles(columns: Sequence[ScreenedMeasure], loads: Mapping[FigureKey, PlannedLoad]) -> list[str]:
     """With the variant and the metric where a title alone is that of several measures."""
     keys = dict.fromkeys(column.key for column in columns)
     variants = Counter((loads[key].title, key.variant) for key in keys)
@@ -126,7 +126,7 @@ def _column_titles(columns: Sequence[ScreenColumn], loads: Mapping[FigureKey, Pl
 
 def _judged_measure(
     number: int,
-    column: ScreenColumn,
+    column: ScreenedMeasure,
     title: str,
     loads: Mapping[FigureKey, PlannedLoad],
     judged: Sequence[RetestedMeasure],
@@ -198,7 +198,7 @@ def _fleet_outlier(
     return FleetOutlier(
         node=name,
         standings=mine,
-        settings=suspect_settings(table, own, peers, moved) if own is not None and peers else (),
+        settings=suspected_settings(table, own, peers, moved) if own is not None and peers else (),
         few=len(group) < MIN_NODES,
         findings=tuple(item for item in own_findings if usual[item] <= max(1, _MAX_RARE_SHARE * len(alike))),
     )  # fmt: skip

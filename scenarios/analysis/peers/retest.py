@@ -89,7 +89,7 @@ def next_suspects(screened: Screen, rounds: Sequence[Round], silent: Collection[
     return tuple(sorted(far, key=lambda name: -far[name])[: max(beyond, (len(before) + 1) // 2)])
 
 
-def loads_left(screened: Screen, rounds: Sequence[Round], names: Sequence[str]) -> set[str]:
+def loads_to_retest(screened: Screen, rounds: Sequence[Round], names: Sequence[str]) -> set[str]:
     """The ids of the loads in which one of these suspects is still to be measured again."""
     left = (
         {(standing.node, standing.column) for standing in _standings_to_retest(screened, rounds)}
@@ -153,7 +153,7 @@ def _suspect_standing_in_measure(
     level: float,
 ) -> RetestedMeasure:
     column = node_screen.columns[place]
-    screened = ratio_of(column.log_distance(name))
+    screened = ratio_of(column.log_over_centre(name))
     effects, noise = [], 0.0
     for nodes in rounds:
         distances = _peer_distances(node_screen, place, nodes)

@@ -85,7 +85,7 @@ FLOOR = 0.002  # of a level: printed digits make two results equal that were not
 _MAD = 1.4826  # of a normal distribution: its deviation over the median absolute one
 
 
-class ScreenColumn(msgspec.Struct, frozen=True, kw_only=True):
+class ScreenedMeasure(msgspec.Struct, frozen=True, kw_only=True):
     """One measure of like nodes. `logs`: by node, more is better. `spread`: the standard deviation of one node's log.
 
     `centre` is the median; where the nodes are `split_into_two_levels` in two, each has the one of its own part
@@ -103,7 +103,7 @@ class ScreenColumn(msgspec.Struct, frozen=True, kw_only=True):
     def centre_of(self, name: str) -> float:
         return self.centre if self.parted is None else self.parted.centre_for_log(self.logs[name])
 
-    def log_distance(self, name: str) -> float:
+    def log_over_centre(self, name: str) -> float:
         """The node's log over its peers' centre."""
         return self.logs[name] - self.centre_of(name)
 
@@ -124,7 +124,7 @@ class Screen(msgspec.Struct, frozen=True, kw_only=True):
     """`suspects`, the farthest off first, with the places (in `columns`) of the measures that they are suspected in."""
 
     groups: tuple[HardwareGroup, ...]
-    columns: tuple[ScreenColumn, ...]
+    columns: tuple[ScreenedMeasure, ...]
     suspects: dict[str, tuple[int, ...]]
     margin: float
 
@@ -138,7 +138,7 @@ def screen_nodes(nodes: Sequence[PeerNode], margin: float = 0.05) -> Screen:
     for node in nodes:
         alike.setdefault(node.hardware, []).append(node)
     members = sorted(alike.values(), key=len, reverse=True)
-    columns: list[ScreenColumn] = []
+    columns: list[ScreenedMeasure] = []
     for number, group in enumerate(members):
         names = dict.fromkeys(key for node in group for key in node.logs)
         logs_by_key = {
@@ -154,11 +154,11 @@ def screen_nodes(nodes: Sequence[PeerNode], margin: float = 0.05) -> Screen:
     )
 
 
-def _screen_column(key: FigureKey, group: int, logs: dict[str, float], measure_count: int) -> ScreenColumn:
+def _screen_column(key: FigureKey, group: int, logs: dict[str, float], measure_count: int) -> ScreenedMeasure:
     two = split_into_two_levels(logs)
     centre = median(logs.values())
     distances = [log - (centre if two is None else two.centre_for_log(log)) for log in logs.values()]
-    return ScreenColumn(
+    return ScreenedMeasure(
         key=key,
         group=group,
         logs=logs,
@@ -176,13 +176,13 @@ def robust_deviation(distances: Sequence[float]) -> float:
     return max(FLOOR, _MAD * n / (n - 0.8) * median(map(abs, distances)))
 
 
-def _find_suspects(columns: Sequence[ScreenColumn], margin: float) -> dict[str, tuple[int, ...]]:
+def _find_suspects(columns: Sequence[ScreenedMeasure], margin: float) -> dict[str, tuple[int, ...]]:
     places_by_name: dict[str, list[int]] = {}
     far: dict[str, float] = {}
     for place, column in enumerate(columns):
         reach = column.suspect_distance(margin)
         for name in column.logs:
-            distance = abs(column.log_distance(name))
+            distance = abs(column.log_over_centre(name))
             if distance > reach:
                 places_by_name.setdefault(name, []).append(place)
                 far[name] = max(far.get(name, 0.0), distance / column.spread)
@@ -203,7 +203,7 @@ def peers_for(screened: Screen, suspects: Iterable[str], seed: int) -> tuple[str
     return tuple(drawn)
 
 
-def smallest_detectable_share(column: ScreenColumn, margin: float, retest_half: float) -> float:
+def smallest_detectable_share(column: ScreenedMeasure, margin: float, retest_half: float) -> float:
     """The difference, as a share, that a node must have to pass the screen and the retest in 95 % of the cases.
 
     `retest_half`: half of an interval of the retest, in logs; 0 where there was none.

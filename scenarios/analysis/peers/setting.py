@@ -38,7 +38,7 @@ def culprit_probability(*, peers: int, values: int, entries: int, matching: int)
     return (peers + values) / (peers + values * entries + values * matching * (entries - 1))
 
 
-def suspect_settings(
+def suspected_settings(
     table: FactTable, node: int, peers: Sequence[int], groups: Iterable[str] = ()
 ) -> tuple[Setting, ...]:
     """The likeliest first; among equals, what is known to move these groups of loads (`knowledge/loads.toml`)."""

@@ -31,7 +31,7 @@ class Operation(NamedTuple):
     finish: Callable[[], None] | None = None
 
 
-def lay_out(folder: int, workers: int) -> None:
+def make_shared_and_own_files(folder: int, workers: int) -> None:
     """What the workers share, and a directory of each."""
     for name in ("shared", *(f"own{n}" for n in range(workers))):
         os.mkdir(name, 0o700, dir_fd=folder)

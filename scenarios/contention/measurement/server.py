@@ -19,7 +19,7 @@ from hostdx.probes.children.parent_death import die_with_parent
 from hostdx.probes.engine.measured import BenchRefused
 from hostdx.probes.profile.sampling import ProfileSampling
 from hostdx.scenarios.contention.measurement.memory_disks import mount_memory_disks
-from hostdx.scenarios.contention.measurement.operations import lay_out
+from hostdx.scenarios.contention.measurement.operations import make_shared_and_own_files
 from hostdx.scenarios.contention.measurement.worker import START, run_worker
 
 STUCK_S = 60.0
@@ -54,7 +54,7 @@ class Server:
             case _:
                 return self._measure_point(request, self._sides[request["side"]])
         for side in self._sides:
-            lay_out(side, request["workers"])
+            make_shared_and_own_files(side, request["workers"])
         return {}
 
     def _measure_point(self, request: ContentionRequest, folder: int) -> dict[str, object]:

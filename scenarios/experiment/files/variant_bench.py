@@ -34,8 +34,8 @@ class StorageVariantBench(VariantBench):
             self.remarks.add(measured.remark)
         return measured
 
-    async def wait_until_idle(self) -> None:
-        await self.bench.wait_until_idle()
+    async def finish_requests(self) -> None:
+        await self.bench.finish_requests()
 
 
 def engine_workload(load: EngineLoad, size_bytes: int, directory: str, *, slices: bool) -> Workload:

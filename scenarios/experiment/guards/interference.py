@@ -227,7 +227,7 @@ def list_excesses(
     history: Sequence[MeasuredSurroundings], now: MeasuredSurroundings
 ) -> list[InterferenceExcess]:
     """Return what disturbed `now`, after all that the run saw before (all loads, and looks while nothing ran)."""
-    excesses = [*_cpu_excess(history, now), *_device_excess(history, now)]
+    excesses = [*_users_cpu_over_limit(history, now), *_device_excess(history, now)]
     rule = threshold_of("memory")
     if now.memory is not None and now.memory > rule.limit:
         usual = _quiet_level([b.memory for b in history])
@@ -255,7 +255,7 @@ def list_excesses(
     return excesses
 
 
-def _cpu_excess(
+def _users_cpu_over_limit(
     history: Sequence[MeasuredSurroundings], now: MeasuredSurroundings
 ) -> list[InterferenceExcess]:
     rule = threshold_of("cpu")

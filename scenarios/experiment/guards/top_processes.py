@@ -14,10 +14,10 @@ from hostdx.probes.system.running.culprit import (
     BusyProcess,
     Resource,
     completion_workers,
-    find_dominant_user,
+    find_dominant_process,
     loop_worker_pids,
     others_cpus_and_io_rate,
-    rank_users,
+    rank_by_use,
     used_quarter_of_total,
 )
 from hostdx.probes.system.running.processes import (
@@ -36,7 +36,7 @@ from hostdx.scenarios.experiment.guards.thresholds import LOOK_SHARE, NAMED_AFTE
 
 
 class CulpritSearch:
-    """`in_gap` before every block, `culprit_of_kind` after a disturbed one; at most LOOK_SHARE of the time is spent.
+    """`look_in_gap` before every block, `culprit_of_kind` after a disturbed one; at most LOOK_SHARE of the time.
 
     loops  loop devices of ours: the kernel's threads that work for them are nobody else.
     """
@@ -56,7 +56,7 @@ class CulpritSearch:
         )
         self._next_anchor: ProcessTable | None = None
 
-    def in_gap(self) -> None:
+    def look_in_gap(self) -> None:
         """Where there are so many processes that it takes long, not in every gap."""
         self._ended = None
         if self._is_affordable:
@@ -75,9 +75,9 @@ class CulpritSearch:
         for_us = io_for_us = 0.0
         if workers:
             not_for_us = frozenset(self._ended.processes.keys() - workers)
-            for_us = sum((user.rate for user in rank_users(self._began, self._ended, "cpu", not_for_us)), 0.0)
+            for_us = sum((use.rate for use in rank_by_use(self._began, self._ended, "cpu", not_for_us)), 0.0)
             io_for_us = sum(
-                (process.rate for process in rank_users(self._began, self._ended, "io", not_for_us)), 0.0
+                (process.rate for process in rank_by_use(self._began, self._ended, "io", not_for_us)), 0.0
             )
         hidden = explain_hidden_tasks(self._run.host) is not None
         return OthersUse(cpus, (io or None) if hidden else io, hidden, for_us, io_for_us)
@@ -117,7 +117,7 @@ class CulpritSearch:
         for kind in wanted:
             resource: Resource = "cpu" if kind == "cpu" else "io"
             least = min(NAMED_CPUS, NAMED_SHARE * cpu_share * now.cpus) if resource == "cpu" else None
-            process = find_dominant_user(before, now, resource, excluded_pids, least)
+            process = find_dominant_process(before, now, resource, excluded_pids, least)
             brief = process is not None and not self._is_seen_long(process, resource, now, excluded_pids)
             # Whom this user may read can be named beside somebody busier whom only root may: root need not be told.
             if resource == "io" and now.unreadable and (process is None or os.geteuid()):

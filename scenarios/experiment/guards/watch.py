@@ -92,7 +92,7 @@ class InterferenceWatch:
             self._bystanders is not None
         ):  # how long others waited beside our own preparation is not usual for them
             self._bystanders = ForeignLatencyGuard(self.run.host, self._all_devices())
-        self._culprits.in_gap()
+        self._culprits.look_in_gap()
         before = self._take_reading()
         if (
             before.host.time_s - self._first_reading.host.time_s > SETTLE_S
@@ -115,7 +115,7 @@ class InterferenceWatch:
 
     def begin_block(self) -> None:
         """In the gap before a block."""
-        self._culprits.in_gap()
+        self._culprits.look_in_gap()
         self._before = self._take_reading()
         if self._bystanders is not None:
             self._bystanders.before_block()
@@ -188,7 +188,7 @@ class InterferenceWatch:
                 )
         return None
 
-    async def spare_others(self) -> Disturbance | None:
+    async def pause_for_bystanders(self) -> Disturbance | None:
         """After each block: where others wait too long, pauses and finds out whether it is our doing.
 
         If it is, the run is stopped; if not, the group is disturbed.

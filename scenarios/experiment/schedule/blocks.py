@@ -34,7 +34,7 @@ class VariantBench(Protocol):
         """Measure for about `seconds`. Cancelling stops the load at once and leaves nothing running."""
         ...
 
-    async def wait_until_idle(self) -> None:
+    async def finish_requests(self) -> None:
         """Wait, for a limited time, until the requests of this variant are done: fdatasync, nothing in flight."""
         return
 
@@ -134,7 +134,7 @@ class BlockScheduler(LoadScheduler):
             measured, disturbed = await self._measure_block(self.benches[variant], group.index, "steady")
             group.add(variant, measured)
             group.loud |= self.watch is not None and self.watch.loud
-            others = await self.blocks.spare_others(self.workload.id, group.index)
+            others = await self.blocks.pause_for_bystanders(self.workload.id, group.index)
             group.disturbed += filter(None, [disturbed, others])
             if self.blocks.stop_reason:
                 group.disturbed.append(Disturbance("stopped", text=self.blocks.stop_reason))
@@ -193,7 +193,7 @@ class BlockScheduler(LoadScheduler):
     async def pause_workers(self) -> None:
         if self._active is not None:
             before, self._active = self._active, None
-            await before.wait_until_idle()
+            await before.finish_requests()
 
     def _emit_group(self, group: GroupBlocks) -> None:
         if group.disturbed:

@@ -89,10 +89,10 @@ class SwitchedLoad(Protocol):
 
     async def measure_block(self, seconds: float) -> Measured: ...
 
-    async def wait_until_idle(self) -> None: ...
+    async def finish_requests(self) -> None: ...
 
 
-class SwitchedBench:
+class HeldSettingBench:
     """A variant under a load that is measured while a switch holds its settings. A subclass makes it active.
 
     `check` is the switch's: it raises RunRefused if another program changed a setting meanwhile.
@@ -108,11 +108,11 @@ class SwitchedBench:
         self._check()
         return measured
 
-    async def wait_until_idle(self) -> None:
-        await self.load.wait_until_idle()
+    async def finish_requests(self) -> None:
+        await self.load.finish_requests()
 
 
-class SwitchedVariantBench(SwitchedBench):
+class SwitchedVariantBench(HeldSettingBench):
     """One value of the setting under a load. `value` differs from `variant` where one value is measured twice."""
 
     def __init__(self, variant: str, switch: SettingSwitch, load: SwitchedLoad, value: str = "") -> None:

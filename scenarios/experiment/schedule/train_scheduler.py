@@ -45,7 +45,7 @@ async def measure_in_blocks(
     before = None
     for at, side in enumerate(order):
         if side != before:
-            await trains.wait_until_idle()
+            await trains.finish_requests()
         parts.append(await trains.measure_batch([side], block_s, places=places[at : at + 1]))
         if not parts[-1].order:  # it took far too long: no complete group can follow
             break
@@ -274,7 +274,7 @@ class BatchScheduler(LoadScheduler):
             self.watch, self.workload.id, work, MeasuredBatch.as_one_block
         )
         if self.watch is not None:
-            others = await self.watch.spare_others()
+            others = await self.watch.pause_for_bystanders()
             disturbance = disturbance or others
         groups = batch_groups(train, names, self._group, places, self.watch is not None and self.watch.loud)
         first, self._group = self._group, self._group + len(groups)

@@ -164,7 +164,7 @@ def sign_test(a: int, b: int) -> float:
 STRETCHES = 8
 
 
-def level_and_interval(
+def median_and_interval(
     values: Sequence[float], given_value: float | None = None
 ) -> tuple[float, tuple[float, float] | None]:
     """Return the median of windows or slices in the order measured, and its 95 % interval; None where too few.
@@ -173,7 +173,7 @@ def level_and_interval(
     `given_value`, the value shown beside the effect (`levels`), takes the median's place.
     """
     if given_value is not None and (middle := median(values)) > 0:
-        _, ends = level_and_interval(values)
+        _, ends = median_and_interval(values)
         scale = given_value / middle
         return given_value, None if ends is None else (scale * ends[0], scale * ends[1])
     middle = median(values)

@@ -60,8 +60,8 @@ class BuiltInLoad:
         await self.churn.sync_until_free()
         return deleted
 
-    async def wait_until_idle(self) -> None:
-        await self.reads.wait_until_idle()
+    async def finish_requests(self) -> None:
+        await self.reads.finish_requests()
 
     async def close(self) -> None:
         await self.churn.close()
@@ -96,7 +96,7 @@ class CommandLoad(BuiltInLoad):
             await self.delete()  # what is not on the disk yet never gets there
             self._spend_written(before)
             raise
-        await self.command.wait_until_idle()
+        await self.command.finish_requests()
         self._spend_written(before)
         took = measured.values["seconds"]
         return msgspec.structs.replace(

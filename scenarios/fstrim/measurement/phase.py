@@ -127,8 +127,8 @@ class PhaseMeasurer:
         measured, disturbed = await self.blocks.measure(
             load.id, variant, measure_block_or_reference, group=number, phase=label
         )
-        await self.engine.wait_until_idle()
-        waits = await self.blocks.spare_others(load.id, number)
+        await self.engine.finish_requests()
+        waits = await self.blocks.pause_for_bystanders(load.id, number)
         self._raise_if_stopped()
         return measured, bool(disturbed or waits)
 

@@ -64,7 +64,7 @@ def receive_into(connection: socket.socket, view: memoryview) -> None:
         have += size
 
 
-def time_limit(connection: socket.socket, seconds: float) -> None:
+def set_time_limit(connection: socket.socket, seconds: float) -> None:
     """Of each call, kept by the kernel: with Python's own the socket would not block, and sendfile gives up."""
     limit = struct.pack("@ll", int(seconds), int(seconds % 1 * 1e6))
     for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):

@@ -46,7 +46,7 @@ from hostdx.scenarios.fullstack.measurement.peer import (
     open_listener,
     receive_bytes,
     set_keepalive,
-    time_limit,
+    set_time_limit,
 )
 from hostdx.scenarios.fullstack.measurement.worker import StreamWorker, WorkerBytes
 
@@ -203,7 +203,7 @@ def _connect_to_peer(address: str, port: int, token: str) -> socket.socket:
     try:
         connection = socket.create_connection((address, port), CONNECT_S)
         connection.settimeout(None)
-        time_limit(connection, STUCK_S)
+        set_time_limit(connection, STUCK_S)
         set_keepalive(connection)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.sendall(greeting_bytes(token))

@@ -10,7 +10,7 @@ from hostdx.probes.system.processor.cpu_times import CpuTimes, read_cpu_times
 from hostdx.probes.system.processor.frequency import read_frequency
 from hostdx.probes.system.processor.power import PowerPackage, mean_watts, read_power_packages
 from hostdx.probes.system.processor.throttle import ThrottleReader
-from hostdx.probes.system.running.culprit import BusyProcess, find_dominant_user
+from hostdx.probes.system.running.culprit import BusyProcess, find_dominant_process
 from hostdx.probes.system.running.processes import Process, own_family, read_process_table
 from hostdx.probes.system.running.quota_groups import QuotaGroup, most_throttled_quota, own_quotas
 from hostdx.probes.types import Absent, is_present
@@ -92,7 +92,7 @@ class Surveyor:
             throttled=None
             if held.thermal is None or self._held.thermal is None
             else held.thermal - self._held.thermal,
-            culprit=find_dominant_user(self._look, after, "cpu", own_pids, MIN_CULPRIT_CPUS),
+            culprit=find_dominant_process(self._look, after, "cpu", own_pids, MIN_CULPRIT_CPUS),
             foreign=_foreign_shares(spent, own, share, seconds),
             limited_khz=limited_khz(self._host, clock),
             highest_khz=highest_khz(clock),

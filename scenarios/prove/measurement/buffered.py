@@ -57,7 +57,7 @@ class BufferedReads:
             count += 1
         return count, took
 
-    async def wait_until_idle(self) -> None:
+    async def finish_requests(self) -> None:
         """Nothing is left to wait for: every read has returned."""
 
     def close(self) -> None:

@@ -44,7 +44,7 @@ class JobProgress:
         scale = {BYTES: 1e6, CPU: 1e9, UNITS: 1.0}[self._metric]
         return Measured(seconds=took, values={self._metric: grown / scale / took}, operations=1)
 
-    async def wait_until_idle(self) -> None:
+    async def finish_requests(self) -> None:
         """The job goes on: there is nothing to wait for."""
 
     async def _read_counters(self) -> dict[str, float]:

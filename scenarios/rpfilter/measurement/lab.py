@@ -44,7 +44,7 @@ from hostdx.scenarios.rpfilter.measurement.lab_messages import (
     requests,
 )
 from hostdx.scenarios.rpfilter.measurement.route_set import copy_and_count_routes
-from hostdx.scenarios.rpfilter.measurement.scheduling_delay import HeldUp
+from hostdx.scenarios.rpfilter.measurement.scheduling_delay import RunDelay
 from hostdx.scenarios.rpfilter.measurement.sender import (
     StopRequest,
     send_packets,
@@ -179,7 +179,7 @@ class Lab:
         self.stop = StopRequest()
         self.cpu = quietest_cpu()
         os.sched_setaffinity(0, {self.cpu})
-        self.held_up = HeldUp(self.cpu)
+        self.held_up = RunDelay(self.cpu)
 
     @property
     def in_user_namespace(self) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from hostdx.probes.reading.process_stat import parse_stat
 
 
-class HeldUp:
+class RunDelay:
     """`seconds_held_up()` grows while the calling thread waits for its CPU because of others; 0 where nobody tells."""
 
     def __init__(self, cpu: int) -> None:

@@ -21,7 +21,7 @@ from hostdx.probes.children.parent_death import die_with_parent
 from hostdx.probes.engine.measured import BenchRefused
 from hostdx.probes.engine.namespaces import Namespaces
 from hostdx.scenarios.rpfilter.measurement.lab_messages import PacketSlice, SentPackets
-from hostdx.scenarios.rpfilter.measurement.scheduling_delay import HeldUp
+from hostdx.scenarios.rpfilter.measurement.scheduling_delay import RunDelay
 
 MAX_SECONDS = 30.0
 DRAIN_S = 10.0  # the receiver waits so long for the next bytes
@@ -58,7 +58,7 @@ def send_packets(sock: socket.socket, count: int) -> None:
         sock.send(_PAYLOAD)
 
 
-def udp_block(sock: socket.socket, seconds: float, stop: StopRequest, held_up: HeldUp) -> SentPackets:
+def udp_block(sock: socket.socket, seconds: float, stop: StopRequest, held_up: RunDelay) -> SentPackets:
     """64-byte payloads as fast as one CPU makes them, for `seconds_held_up`."""
     send, payload, packets = sock.send, _PAYLOAD, 0
     held = held_up.seconds_held_up()
@@ -87,7 +87,7 @@ def udp_slices(
     slice_s: float,
     onset_s: float,
     stop: StopRequest,
-    held_up: HeldUp,
+    held_up: RunDelay,
 ) -> tuple[list[PacketSlice], dict[int, int]]:
     """64-byte payloads through one socket after the other; packets sent by socket, with those that do not count.
 

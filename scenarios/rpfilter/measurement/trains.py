@@ -30,7 +30,7 @@ class NetworkVariantBench:
     async def measure_block(self, seconds: float) -> Measured:
         return await self._bench.measure(self._trial.load, self._trial.protocol, seconds)
 
-    async def wait_until_idle(self) -> None:
+    async def finish_requests(self) -> None:
         await self._clock.sleep(_SETTLE_S)
 
 

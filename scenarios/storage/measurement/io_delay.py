@@ -58,7 +58,7 @@ class RealClock:
         await asyncio.sleep(seconds)
 
 
-async def watch_job(
+async def measure_job_wait(
     host: Host,
     *,
     pids: Sequence[int] = (),

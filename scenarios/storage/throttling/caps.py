@@ -9,7 +9,7 @@ import msgspec
 from hostdx.probes.engine.disk.storage import LARGE_BYTES
 from hostdx.probes.engine.workloads import engine_load
 from hostdx.probes.system.running.cgroup import IoLimit
-from hostdx.scenarios.storage.throttling.detection import MIN_BLOCKS, BlockCompletions, DiskCap, cap_of
+from hostdx.scenarios.storage.throttling.detection import MIN_BLOCKS, BlockCompletions, DiskCap, find_cap
 
 SAME = 0.05  # two loads at one cap
 ALIKE = 0.015  # two even ones: so near only at one cap
@@ -45,7 +45,7 @@ class Throttle(msgspec.Struct, frozen=True, kw_only=True):
     limit: DiskLimit | None = None
 
 
-def limits_of(io_limits: Sequence[IoLimit], devnos: Sequence[str]) -> list[DiskLimit]:
+def limits_of_devices(io_limits: Sequence[IoLimit], devnos: Sequence[str]) -> list[DiskLimit]:
     """The control group's for these devices (major:minor), in the loads' units."""
     names = {
         "rbps": ("MB/s", "read"),
@@ -81,7 +81,7 @@ def find_throttles(
     loads = list_cappable_loads(courses)
     judged_loads = loads if turns == 1 and is_cpu_unmetered(courses) else []
     seen_caps = {
-        name: cap for name in judged_loads if (cap := cap_of(courses[name], engine_load(name).workers))
+        name: cap for name in judged_loads if (cap := find_cap(courses[name], engine_load(name).workers))
     }
     held = {
         name: cap
@@ -131,7 +131,7 @@ def watched_s(
 def is_cpu_unmetered(courses: Mapping[str, Sequence[BlockCompletions]]) -> bool:
     """Return whether the control was measured and did not pause: under a CPU quota every load pauses."""
     control = courses.get(CONTROL, ())
-    cap = cap_of(control)
+    cap = find_cap(control)
     return sum(c.seconds for c in control) >= MIN_CONTROL_S and (cap is None or cap.form != "pauses")
 
 
@@ -145,7 +145,7 @@ def find_cpu_pauses(
 ) -> dict[str, DiskCap]:
     """By load, the pauses in which this machine was given no CPU."""
     seen_caps = {
-        name: cap_of(courses[name], engine_load(name).workers) for name in list_cappable_loads(courses)
+        name: find_cap(courses[name], engine_load(name).workers) for name in list_cappable_loads(courses)
     }
     return {n: cap for n, cap in seen_caps.items() if cap and is_paused_by_cpu(cap, withheld.get(n, 0.0))}
 

@@ -14,7 +14,7 @@ from hostdx.scenarios.storage.throttling.findings import cap_words
 NEARLY_EQUAL = 0.25  # of the sides' rates: a cap that is shared out slice by slice scatters
 
 
-def courses_of(
+def completions_by_load(
     variants: Sequence[str], counted: Mapping[str, Sequence[MeasuredBatch]], *, shared: bool
 ) -> dict[str, dict[str, list[BlockCompletions]]]:
     """By side and load, the trains that count; of all sides together where they share a device.

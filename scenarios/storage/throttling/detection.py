@@ -91,7 +91,7 @@ class DiskCap(msgspec.Struct, frozen=True, kw_only=True):
         return self.burst_operations / self.rate
 
 
-def cap_of(blocks: Sequence[BlockCompletions], workers: int = 1) -> DiskCap | None:
+def find_cap(blocks: Sequence[BlockCompletions], workers: int = 1) -> DiskCap | None:
     """Return what held these blocks of one load, in the order measured; None where nothing is seen.
 
     `even` alone proves no throttle: a link or an idle hard disk is even, too

@@ -21,7 +21,7 @@ from hostdx.scenarios.storage.throttling.caps import (
     Throttle,
     find_cpu_pauses,
     find_throttles,
-    limits_of,
+    limits_of_devices,
 )
 from hostdx.scenarios.storage.throttling.detection import BlockCompletions, DiskCap
 from hostdx.scenarios.triage.knowledge.disks import cloud_disks
@@ -32,7 +32,7 @@ SAYS = finding_texts("storage")
 MIN_EXCEEDED_S = 0.1
 
 
-def throttles_of(
+def detect_throttles(
     host: Host,
     target: ComparedDirectory,
     courses: Mapping[str, Sequence[BlockCompletions]],
@@ -42,7 +42,7 @@ def throttles_of(
     return find_throttles(courses, limits_below(host, target), virtual=is_virtual(target), withheld=withheld)
 
 
-def cpu_pauses(
+def cpu_pause_findings(
     courses: Mapping[str, Sequence[BlockCompletions]],
     withheld: Mapping[str, float],
     capped: Collection[str] = (),
@@ -81,7 +81,7 @@ def limits_below(host: Host, target: ComparedDirectory) -> list[DiskLimit]:
         for offer in cloud_disks(host, disk)
         for unit, value in offer.unit_caps(disk).items()
     ]
-    return [*(limits_of(own.io, devnos) if isinstance(own, Cgroup) else ()), *published]
+    return [*(limits_of_devices(own.io, devnos) if isinstance(own, Cgroup) else ()), *published]
 
 
 def lower_levels_to_caps(

@@ -22,12 +22,12 @@ from hostdx.app.tui.screens.home import HomeScreen
 from hostdx.app.tui.screens.keys import KeysScreen
 from hostdx.app.tui.screens.live import LiveScreen
 from hostdx.app.tui.screens.recordings import RecordingsScreen
-from hostdx.app.tui.screens.run import left_changed
+from hostdx.app.tui.screens.run import actions_not_undone
 from hostdx.app.tui.screens.undo import UndoScreen
 from hostdx.app.tui.shell import Shell
 from hostdx.app.tui.widgets.picker import Picker
 from hostdx.app.undo.change_report import UndoneChange
-from hostdx.probes.reading.process_stat import start_time
+from hostdx.probes.reading.process_stat import read_start_ticks
 from hostdx.scenarios.contract import events as ev
 from tests.every_case import every_case
 from tests.fakes.streams.story import iosched, storage
@@ -121,7 +121,7 @@ async def test_a_killed_runners_setting_stands_in_red_with_the_key_that_puts_it_
     story, at = while_changed()
     run = running_feed(tmp_path, story, at, alive=False)
     async with run_app(tmp_path, run=run, size="wide") as (app, pilot):
-        assert run.dead and left_changed(app.run_feed.session)
+        assert run.dead and actions_not_undone(app.run_feed.session)
         rows = grid(app)
         assert "STILL CHANGED" in rows and "u puts it back now" in rows and "u put it back" in rows
         calls: list[bool] = []
@@ -265,7 +265,7 @@ def encode_lines(events: list[ev.AnyEvent]) -> bytes:
 def test_follows_a_recording_while_it_grows_by_half_lines(tmp_path: Path) -> None:
     run = storage()
     start = msgspec.structs.replace(
-        run[0], pid=os.getpid(), pid_start=start_time(os.getpid()) or 0, boot_id=boot_id()
+        run[0], pid=os.getpid(), pid_start=read_start_ticks(os.getpid()) or 0, boot_id=boot_id()
     )
     data = encode_lines([start, *run[1:]])
     path = tmp_path / "r.jsonl"

@@ -54,7 +54,7 @@ class Drive:
         self.deletions.append(count)
         return count
 
-    async def wait_until_idle(self) -> None:
+    async def finish_requests(self) -> None:
         return
 
     async def close(self) -> None:

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hostdx.app.features.watch.incidents.answer import answer_of
+from hostdx.app.features.watch.incidents.answer import judge_book
 from hostdx.app.features.watch.incidents.book import read_book
 from hostdx.probes.imports import kinds
 from hostdx.probes.imports.source import ImportSource
@@ -35,7 +35,7 @@ CONVERSIONS = {
 def read_timelines(folder: Path) -> Iterator[tuple[str, Timeline, float]]:
     """Yield what each recorder's file says, with the epoch of its first sample."""
     book = folder / "state/hostdx/incidents"
-    answer = answer_of(read_book(book), book)
+    answer = judge_book(read_book(book), book)
     if answer.timeline is not None:
         yield "book", answer.timeline, answer.first_s
     for name, (file, command) in CONVERSIONS.items():

@@ -28,8 +28,8 @@ from hostdx.app.features.health.speed import (
     FULL_ROUNDS,
     MIN_ROUNDS,
     compare_rounds,
-    error_rates,
     is_surely_fit,
+    predicted_error_rates,
 )
 from hostdx.app.recordings.reader import load_recording
 
@@ -122,7 +122,7 @@ def drained_share(
         rng = random.Random(f"{simulated.name} {seed} {number} {slow}")
         node_class = make_class(simulated, rng)
         if slow is not None and not any(
-            rate.keeps_promise for rate in error_rates(node_class) if rate.key == slow
+            rate.keeps_promise for rate in predicted_error_rates(node_class) if rate.key == slow
         ):
             continue
         counted += 1

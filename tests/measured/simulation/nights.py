@@ -22,7 +22,7 @@ from hostdx.scenarios.analysis.nights.cusum import (
     baseline_references,
     cusum_after_night,
     cusum_of_nights,
-    night_score,
+    night_deviation,
 )
 from hostdx.scenarios.analysis.nights.history import RETEST_SCORE, RETEST_SUM
 
@@ -99,7 +99,7 @@ def is_retested(
     values: list[float], sums: list[float], references: list[BaselineReference], lasts: list[float | None]
 ) -> bool:
     return any(
-        night_score(v, to, last) < RETEST_SCORE and cusum_after_night(total, v, to, last) >= RETEST_SUM
+        night_deviation(v, to, last) < RETEST_SCORE and cusum_after_night(total, v, to, last) >= RETEST_SUM
         for total, v, to, last in zip(sums, values, references, lasts, strict=True)
     )
 

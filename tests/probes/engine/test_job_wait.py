@@ -10,7 +10,7 @@ import pytest
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent
-from hostdx.scenarios.storage.measurement.io_delay import JobIoWait, RealClock, watch_job
+from hostdx.scenarios.storage.measurement.io_delay import JobIoWait, RealClock, measure_job_wait
 from tests.fakes.hosts.tree import Tree
 
 HZ = os.sysconf("SC_CLK_TCK")
@@ -65,7 +65,7 @@ async def test_delay_accounting_gives_the_share(tree: Tree) -> None:
     clock = SteppedClock()
     path = "/proc/7/task/7/stat"
     host = Scripted(tree, clock, {path: lambda t: stat_line(7, ticks=int(0.3 * t * HZ))})
-    wait = present(await watch_job(host, pids=[7], seconds=5, clock=clock))
+    wait = present(await measure_job_wait(host, pids=[7], seconds=5, clock=clock))
     assert wait.share == pytest.approx(0.3, abs=0.02)
     assert wait.ci95 is not None and wait.ci95[0] <= 0.3 <= wait.ci95[1]
     assert wait.source.startswith("delay accounting")
@@ -78,7 +78,7 @@ async def test_where_it_is_off_states_are_looked_at(tree: Tree) -> None:
     clock = SteppedClock()
     path = "/proc/7/task/7/stat"
     host = Scripted(tree, clock, {path: lambda t: stat_line(7, "D" if t % 1 < 0.25 else "R")})
-    wait = present(await watch_job(host, pids=[7], seconds=8, clock=clock))
+    wait = present(await measure_job_wait(host, pids=[7], seconds=8, clock=clock))
     assert wait.share == pytest.approx(0.25, abs=0.05)
     assert wait.source.startswith("state D")
     assert "kernel.task_delayacct=0" in wait.remark
@@ -89,7 +89,7 @@ async def test_a_job_older_than_the_accounting_is_looked_at(tree: Tree) -> None:
     tree.files("/proc/sys/kernel", task_delayacct=1)
     clock = SteppedClock()
     host = Scripted(tree, clock, {"/proc/7/task/7/stat": lambda _t: stat_line(7, "D")})
-    wait = present(await watch_job(host, pids=[7], seconds=3, clock=clock))
+    wait = present(await measure_job_wait(host, pids=[7], seconds=3, clock=clock))
     assert wait.share == 1.0
     assert wait.remark and "delay accounting" not in wait.source
 
@@ -100,7 +100,7 @@ async def test_one_waiting_process_of_the_family_is_enough(tree: Tree) -> None:
     process(tree, 9, parent=8, state="S")
     process(tree, 10, parent=1, state="D")
     tree.put("/proc/cmdline", "quiet nodelayacct")
-    wait = present(await watch_job(tree.host(), pids=[7], seconds=2, clock=SteppedClock()))
+    wait = present(await measure_job_wait(tree.host(), pids=[7], seconds=2, clock=SteppedClock()))
     assert (wait.share, wait.processes) == (1.0, 3)
     assert "nodelayacct" in wait.remark
 
@@ -108,14 +108,14 @@ async def test_one_waiting_process_of_the_family_is_enough(tree: Tree) -> None:
 async def test_a_job_that_never_waits_is_bounded_by_what_could_be_seen(tree: Tree) -> None:
     process(tree, 7, state="R")
     tree.files("/proc/sys/kernel", task_delayacct=0)
-    wait = present(await watch_job(tree.host(), pids=[7], seconds=10, clock=SteppedClock()))
+    wait = present(await measure_job_wait(tree.host(), pids=[7], seconds=10, clock=SteppedClock()))
     assert wait.share == 0.0
     assert wait.ci95 is not None
     assert wait.ci95 == pytest.approx((0.0, 3 / 200))
 
 
 async def test_no_such_process(tree: Tree) -> None:
-    job = await watch_job(tree.host(), pids=[7], seconds=5, clock=SteppedClock())
+    job = await measure_job_wait(tree.host(), pids=[7], seconds=5, clock=SteppedClock())
     assert isinstance(job, Absent) and job.kind == "missing"
 
 
@@ -134,7 +134,7 @@ async def test_a_group_s_pressure(tree: Tree, name: str) -> None:
     clock = SteppedClock()
     psi = "some avg10=0.00 avg60=0.00 avg300=0.00 total={}\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
     host = Scripted(tree, clock, {f"{folder}/io.pressure": lambda t: psi.format(int(40_000 * t))})
-    wait = present(await watch_job(host, cgroup=name, seconds=5, clock=clock))
+    wait = present(await measure_job_wait(host, cgroup=name, seconds=5, clock=clock))
     assert wait.share == pytest.approx(0.04, abs=1e-5)
     assert wait.source == f"{folder}/io.pressure"
     assert (wait.samples, wait.processes) == (5, 2)
@@ -145,7 +145,7 @@ async def test_without_pressure_its_processes_are_looked_at(tree: Tree) -> None:
     process(tree, 8, state="D")
     refused = Absent("EOPNOTSUPP: boot with psi=1", "unsupported")
     host = Scripted(tree, SteppedClock(), {f"{folder}/io.pressure": lambda _t: refused})
-    wait = present(await watch_job(host, cgroup="batch.slice/job.scope", seconds=2, clock=host.clock))
+    wait = present(await measure_job_wait(host, cgroup="batch.slice/job.scope", seconds=2, clock=host.clock))
     assert wait.share == 1.0
     assert refused.reason in wait.remark
 
@@ -154,7 +154,7 @@ async def test_version_one_has_processes_only(tree: Tree) -> None:
     group(tree, "cgroup", "/sys/fs/cgroup/blkio")
     process(tree, 7, state="R")
     wait = present(
-        await watch_job(tree.host(), cgroup="batch.slice/job.scope", seconds=2, clock=SteppedClock())
+        await measure_job_wait(tree.host(), cgroup="batch.slice/job.scope", seconds=2, clock=SteppedClock())
     )
     assert wait.source.startswith("state D")
 
@@ -162,7 +162,7 @@ async def test_version_one_has_processes_only(tree: Tree) -> None:
 @pytest.mark.parametrize("name", ["nope", "../../../proc", "batch.slice/../../.."])
 async def test_a_group_that_is_none(tree: Tree, name: str) -> None:
     group(tree, "cgroup2")
-    job = await watch_job(tree.host(), cgroup=name, seconds=2, clock=SteppedClock())
+    job = await measure_job_wait(tree.host(), cgroup=name, seconds=2, clock=SteppedClock())
     assert isinstance(job, Absent) and job.kind == "missing"
 
 
@@ -187,8 +187,8 @@ async def test_a_real_reader_waits_and_a_sleeper_does_not(tmp_path: Path) -> Non
     try:
         assert reader.stdout is not None
         reader.stdout.readline()
-        reading = present(await watch_job(Host(), pids=[reader.pid], seconds=2))
-        sleeping = present(await watch_job(Host(), pids=[sleeper.pid], seconds=2))
+        reading = present(await measure_job_wait(Host(), pids=[reader.pid], seconds=2))
+        sleeping = present(await measure_job_wait(Host(), pids=[sleeper.pid], seconds=2))
     finally:
         for child in (reader, sleeper):
             child.kill()

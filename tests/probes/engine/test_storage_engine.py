@@ -65,7 +65,7 @@ async def test_every_load_gives_its_metric(bench: StorageBench, tmp_path: Path) 
         assert measured.seconds > 0 and measured.cpu_s > 0
         assert measured.p50_ns is not None and measured.p99_ns is not None
         assert measured.p50_ns <= measured.p99_ns
-    await bench.wait_until_idle()
+    await bench.finish_requests()
     assert only_places(tmp_path)
 
 
@@ -278,7 +278,7 @@ async def test_quiescing_on_a_busy_device_is_bounded(
     bench._quiet_s = 0.05
     monkeypatch.setattr(bench.host, "read_file_text", lambda *_a, **_k: "       3        1")
     assert bench._in_flight() == 4
-    await asyncio.wait_for(bench.wait_until_idle(), 5)
+    await asyncio.wait_for(bench.finish_requests(), 5)
     assert bench._quiet_s == 0.1
 
 

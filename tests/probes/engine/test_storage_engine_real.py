@@ -94,7 +94,7 @@ async def test_reads_reach_the_loop_device_and_nothing_is_left(ext4: Make) -> No
         assert written.device_bytes >= written.bytes
         assert bench.budget.spent_bytes - spent >= written.bytes
         await bench.measure_block("metadata", 0.1)
-        await bench.wait_until_idle()
+        await bench.finish_requests()
         assert {p.name for p in place.iterdir()} == {"lost+found", "own"}
         assert {p.name for p in (place / "own").rglob("*")} == {str(n) for n in range(16)}
     finally:

@@ -219,9 +219,9 @@ def test_a_window_ends_where_the_first_ring_stopped_by_itself(monkeypatch: pytes
     )
     windows.rings, windows._left = [fake_ring, other], [0, 0]
     windows.start()  # at 100
-    windows.take_records()
-    windows.take_records()  # the window goes on until 250; the next one begins at 400
-    windows.take_records(last=True)
+    windows.hold_ring_bytes()
+    windows.hold_ring_bytes()  # the window goes on until 250; the next one begins at 400
+    windows.hold_ring_bytes(last=True)
     assert fake_ring.refreshed == [160, 3, 160, 0] and other.refreshed == [160, 0, 1, 2]
     oldest_windows = [windows.take_oldest_window() for _ in range(3)]
     assert [(len(w.records), w.began_ns, w.ended_ns) for w in oldest_windows] == [
@@ -236,7 +236,7 @@ def test_what_is_younger_than_a_taking_waits_for_the_next_one(monkeypatch: pytes
     now = iter((100, 200))
     monkeypatch.setattr("hostdx.probes.profile.takings.time.monotonic_ns", lambda: next(now))
     takings = RingReader([FakeRing(sample(5, 7, 90)), FakeRing(sample(5, 8, 110) + sample(5, 8, 80))])
-    takings.take_records(), takings.take_records()
+    takings.hold_ring_bytes(), takings.hold_ring_bytes()
     assert [[record.at_ns for record in takings.take_oldest_window().records] for _ in range(2)] == [
         [80, 90],
         [110],

@@ -18,7 +18,7 @@ from hostdx.probes.children.command import find_tool, run_command
 from hostdx.probes.files import rights
 from hostdx.probes.reading.captured.archive import unpack_archive
 from hostdx.probes.reading.host import Host, captured_root_problem
-from hostdx.probes.reading.recorded_host import RecordedHost, write_archive
+from hostdx.probes.reading.recording_host import RecordingHost, write_archive
 from hostdx.probes.reading.secrecy.redaction import Redaction, strip_secrets
 from hostdx.probes.types import Absent, is_present
 from tests.every_case import every_case
@@ -259,7 +259,7 @@ def test_what_was_read_is_read_again_and_nothing_else(tmp_path: Path) -> None:
     (folder / "real/size").write_text("12\n")
     (folder / "real/secret").write_text("not asked for\n")
     (folder / "link").symlink_to("real")
-    host = RecordedHost()
+    host = RecordingHost()
     assert host.read_file_text(f"{folder}/link/size") == "12" and host.list_names(f"{folder}/link") == (
         "secret",
         "size",
@@ -364,7 +364,7 @@ def test_names_of_files_and_what_links_lead_to_are_replaced_too() -> None:
 
 def test_a_device_or_a_pipe_is_never_in_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    host = RecordedHost()
+    host = RecordingHost()
     host.list_names(str(tmp_path))
     data = io.BytesIO()
     write_archive(host, data, strip_secrets)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.probes.reading.process_stat import start_time
+from hostdx.probes.reading.process_stat import read_start_ticks
 from hostdx.probes.system import setting_calls
 from tests.needs import NET_NAMESPACE, ROOT, needs, not_here, program
 
@@ -160,7 +160,7 @@ def test_what_a_process_starts_meanwhile_gets_the_old_value_back() -> None:
         early, target = start_child(), setting_calls.unambiguous_target(f"nice:{process.pid}")
         old = setting_calls.read_setting(target)
         setting_calls.write_setting(target, "9")
-        late, began = start_child(), start_time(process.pid)
+        late, began = start_child(), read_start_ticks(process.pid)
         name = f"nice-children:{process.pid}/{began}/{began}/9"
         assert setting_calls.read_setting(name) == f"sleep ({late})"
         assert setting_calls.read_setting(f"nice-children:{process.pid}/{began}/{1 << 60}/9") == ""

@@ -30,7 +30,7 @@ from hostdx.scenarios.box.bounds import (
 )
 from hostdx.scenarios.box.cycles import MIN_GROUPS, PILOTS, BoxCycles
 from hostdx.scenarios.box.findings import box_findings
-from hostdx.scenarios.box.jobs import Unread, read_job_file, read_job_recording
+from hostdx.scenarios.box.jobs import Unread, read_job_points, read_job_recording
 from hostdx.scenarios.box.measurement.corner import CORNERS, corners_of_load
 from hostdx.scenarios.box.plan import BoxSetup, box_workloads
 from hostdx.scenarios.box.results import CornerFigures, CornerLevel, CornersResult
@@ -83,7 +83,7 @@ def advice_titles(finding: Finding) -> list[str]:
 def test_small_calls_in_a_shared_file_are_tuned_towards_larger_ones_and_own_files(tmp_path: Path) -> None:
     log = tmp_path / "job.txt"
     log.write_text(darshan_text())
-    [point] = read_job_file(str(log))
+    [point] = read_job_points(str(log))
     assert point.direction == "write" and point.processes == 4 and point.bandwidth == pytest.approx(100e6)
     assert point.pattern == AccessPattern(
         mean_bytes=pytest.approx(47_015, rel=1e-3), small=1.0, unaligned=pytest.approx(0.987, abs=0.01),
@@ -163,7 +163,7 @@ def test_runs_that_moved_nothing_and_other_scenarios_are_no_point(tmp_path: Path
 def test_what_is_no_job_is_refused_in_the_plan(tmp_path: Path) -> None:
     (tmp_path / "job").write_text("hello\n")
     with pytest.raises(Unread):
-        read_job_file(str(tmp_path / "job"))
+        read_job_points(str(tmp_path / "job"))
     setup = BoxSetup(Host(Path("/")), Options({"dir": str(tmp_path), "job": [str(tmp_path / "job")]}, ()))
     assert str(tmp_path / "job") in setup.refusal_reason
 

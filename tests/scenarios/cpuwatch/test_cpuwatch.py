@@ -11,7 +11,7 @@ import pytest
 
 from hostdx.app.terminal.process import process_identity
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.running.job_identity import JobLook, JobTarget, JobUse, job_look
+from hostdx.probes.system.running.job_identity import JobLook, JobTarget, JobUse, look_at_job
 from hostdx.probes.system.running.quota_groups import QuotaGroup
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.events import Found
@@ -239,8 +239,8 @@ def run_of_quota(
     tree.files(BATCH, **{"cpu.max": "75000 100000", "cgroup.procs": ""})
     _quota_counts(tree, 4000, 4000)
     at = JobLook(at_s=1.0, processes={}, times={}, threads={}, others_waited_s=None)
-    monkeypatch.setattr(scenario, "job_look", lambda host, target: at)
-    monkeypatch.setattr(scenario, "job_use", lambda before, after: _uses([0.74])[0])
+    monkeypatch.setattr(scenario, "look_at_job", lambda host, target: at)
+    monkeypatch.setattr(scenario, "compute_job_use", lambda before, after: _uses([0.74])[0])
     return FakeRun(host=tree.host(), clock=Passing(tree), options={**target, "seconds": 3.0})
 
 
@@ -278,4 +278,4 @@ def test_another_process_with_the_number_is_refused() -> None:
     with pytest.raises(UsageError):
         Cpuwatch().prepare(Host(), Options({"started": me.start}))
     newer = JobTarget("pid", str(me.pid), me.start - 1)
-    assert isinstance(job_look(Host(), newer), Absent)
+    assert isinstance(look_at_job(Host(), newer), Absent)

@@ -7,8 +7,8 @@ from hostdx.probes.system.running.tasks import Task
 from hostdx.probes.types import Absent
 from hostdx.scenarios.dstate.cause import (
     DeviceLimit,
-    Sleep,
     StuckTaskDetails,
+    TaskSleep,
     TaskSleeps,
     TaskWaitCause,
     wait_cause_of,
@@ -56,7 +56,7 @@ def stuck(
     limits: tuple[DeviceLimit, ...] = (),
 ) -> StuckTaskDetails:
     stuck_task = task(tid, wchan=functions[0] if functions else NO)
-    return StuckTaskDetails(Sleep(stuck_task, 0.0, seconds, 6), functions, place, functions[1:], limits)
+    return StuckTaskDetails(TaskSleep(stuck_task, 0.0, seconds, 6), functions, place, functions[1:], limits)
 
 
 def device(

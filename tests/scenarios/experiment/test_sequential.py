@@ -18,13 +18,13 @@ from hostdx.scenarios.contract.verdict.verdict import GroupVerdict, Word
 from hostdx.scenarios.experiment import looks as boundary
 from hostdx.scenarios.experiment.budget import (
     GroupPace,
-    LoadNeed,
+    LeastTime,
     UndecidedLoad,
     next_undecided,
     seconds_for_first,
 )
-from hostdx.scenarios.experiment.groups import GroupBlocks, level_values
-from hostdx.scenarios.experiment.judge import Judge
+from hostdx.scenarios.experiment.groups import GroupBlocks, values_behind_verdict
+from hostdx.scenarios.experiment.judge import PairJudge
 from hostdx.scenarios.experiment.levels import fit_variant_levels, values_of_pair, with_difference
 from hostdx.scenarios.experiment.sequential import SequentialComparison, draw_orders
 from hostdx.scenarios.experiment.statistics.stats import group_value
@@ -133,14 +133,14 @@ def test_orders_of_two_are_abba_or_baab_and_never_a_whole_batch_alike() -> None:
         assert len(set(orders[batch : batch + 6])) == 2
 
 
-def make_needs(*seconds: float) -> list[LoadNeed]:
-    return [LoadNeed(s) for s in seconds]
+def make_needs(*seconds: float) -> list[LeastTime]:
+    return [LeastTime(s) for s in seconds]
 
 
 def test_the_first_gets_all_but_what_the_later_ones_need() -> None:
     assert seconds_for_first(100.0, make_needs(20, 30, 10)) == 60.0
     assert seconds_for_first(100.0, make_needs(20)) == 100.0
-    assert seconds_for_first(100.0, [LoadNeed(20, control=True), LoadNeed(10)]) == 40.0
+    assert seconds_for_first(100.0, [LeastTime(20, control=True), LeastTime(10)]) == 40.0
 
 
 def test_what_is_left_goes_to_the_widest_interval_that_it_can_decide() -> None:
@@ -183,7 +183,7 @@ def make_verdict(groups: int, batch: int = 1) -> ev.RunVerdict:
 def test_what_came_after_the_decision_is_no_part_of_the_level(
     verdicts: list[ev.RunVerdict], values: list[float]
 ) -> None:
-    assert level_values([group(n) for n in range(3)], "B", IOPS, verdicts) == values
+    assert values_behind_verdict([group(n) for n in range(3)], "B", IOPS, verdicts) == values
 
 
 READS = Workload(id="reads", title="reads", metrics=(IOPS,))
@@ -201,7 +201,7 @@ def judge_group(index: int, ratio: float) -> GroupBlocks:
     ("first", "ratio", "word"), [(False, 0.93, "slower"), (True, 0.93, "inconclusive"), (True, 0.7, "slower")]
 )
 def test_more_than_half_of_the_groups_must_have_been_disturbed(first: bool, ratio: float, word: str) -> None:
-    judge = Judge(READS, IOPS, ("A", "B"), family=1, margin=0.05, planned_groups=20)
+    judge = PairJudge(READS, IOPS, ("A", "B"), family=1, margin=0.05, planned_groups=20)
     pace = GroupPace(FakeClock(), 60.0, 2.0)
     for index in range(20):
         blocks = judge_group(index, ratio + 0.03 * (index % 4 - 1.5))
@@ -240,18 +240,18 @@ def stays_inside(counts: tuple[int, ...], criticals: tuple[float, ...]) -> float
 )
 @pytest.mark.parametrize("alpha", one_always(0.05, 0.01))
 def test_all_looks_together_spend_alpha(looks: tuple[int, ...], accuracy: float, alpha: float) -> None:
-    levels = [boundary.nominal_level(look, looks, alpha) for look in looks]
+    levels = [boundary.nominal_alpha(look, looks, alpha) for look in looks]
     assert 1 - stays_inside(looks, critical_values(levels)) == pytest.approx(alpha, abs=accuracy)
 
 
 def test_an_early_end_spends_what_is_left() -> None:
     looks = (6, 20)
     at_end, early = (
-        boundary.nominal_level(10, looks, 0.05),
-        boundary.nominal_level(10, looks, 0.05, final=True),
+        boundary.nominal_alpha(10, looks, 0.05),
+        boundary.nominal_alpha(10, looks, 0.05, final=True),
     )
     assert at_end < early < 0.05
-    levels = (boundary.nominal_level(6, looks, 0.05), early)
+    levels = (boundary.nominal_alpha(6, looks, 0.05), early)
     assert 1 - stays_inside((6, 10), critical_values(levels)) == pytest.approx(0.05, abs=1e-6)
 
 

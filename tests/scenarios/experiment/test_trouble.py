@@ -169,8 +169,8 @@ async def test_a_side_that_does_not_come_to_rest_takes_no_verdict_away() -> None
     names: list[str] = []
 
     class Restless(FakeVariantBench):
-        async def wait_until_idle(self) -> None:
-            await super().wait_until_idle()
+        async def finish_requests(self) -> None:
+            await super().finish_requests()
             if names:
                 raise BenchRefused("others' I/O never pauses")
 

@@ -150,7 +150,7 @@ def test_a_kernel_that_counts_no_discards_leaves_the_timer(
     )
     assert round_since(tree.host(), CapturedSetup(tree, GIB), [first]).trim_before is False
     fired = datetime(2026, 11, 2, tzinfo=UTC)
-    monkeypatch.setattr("hostdx.scenarios.fstrim.rounds.stamp_time", lambda host: fired)
+    monkeypatch.setattr("hostdx.scenarios.fstrim.rounds.read_last_timer_trim", lambda host: fired)
     since = round_since(tree.host(), CapturedSetup(tree, GIB), [first])
     assert (since.trim_before, since.trim_seen_by, since.trimmed_bytes) == (True, "fstrim.timer", None)
 

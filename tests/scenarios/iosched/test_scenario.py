@@ -11,7 +11,7 @@ from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.engine.measured import Measured
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.mounts import Mount
-from hostdx.probes.system.disk.scheduler import Scheduling, read_scheduling
+from hostdx.probes.system.disk.scheduler import SchedulerState, read_scheduling
 from hostdx.probes.system.disk.topology import DirectoryPlacement
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.action import Action
@@ -97,7 +97,7 @@ class FakeMixed:
 
     def active(self) -> str:
         state = read_scheduling(self.run.host, "loop7")
-        assert isinstance(state, Scheduling) and isinstance(state.active, str)
+        assert isinstance(state, SchedulerState) and isinstance(state.active, str)
         return state.active
 
     async def measure_block(self, mix: WorkerMix, seconds: float, onset_s: float = 0.0) -> Measured:
@@ -118,7 +118,7 @@ def target_on(host: Host, current: str = "mq-deadline") -> ScheduledDisks:
         directory="/d", mount=mount, device="loop7", layers=("loop7",), leaves=("loop7",)
     )
     state = read_scheduling(host, "loop7")
-    assert isinstance(state, Scheduling)
+    assert isinstance(state, SchedulerState)
     return ScheduledDisks(
         directory="/d", place=place, devices=(), states=(state,), current=current, offered=state.offered
     )

@@ -85,7 +85,7 @@ class MadeLoad:
         rate = 1000 * math.exp(-effect if self.metric == "MB/s" else effect) * own.noise(self.run.clock.now())
         return Measured(seconds=seconds, values={self.metric: rate}, operations=1000)
 
-    async def wait_until_idle(self) -> None:
+    async def finish_requests(self) -> None:
         pass
 
 

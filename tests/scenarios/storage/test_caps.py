@@ -15,12 +15,12 @@ from hostdx.scenarios.storage.throttling.caps import (
     Throttle,
     find_cpu_pauses,
     find_throttles,
-    limits_of,
+    limits_of_devices,
     watched_s,
 )
-from hostdx.scenarios.storage.throttling.common_cap import courses_of, recast_verdict
-from hostdx.scenarios.storage.throttling.detection import BlockCompletions, cap_of
-from hostdx.scenarios.storage.throttling.findings import cap_words, cpu_pauses
+from hostdx.scenarios.storage.throttling.common_cap import completions_by_load, recast_verdict
+from hostdx.scenarios.storage.throttling.detection import BlockCompletions, find_cap
+from hostdx.scenarios.storage.throttling.findings import cap_words, cpu_pause_findings
 from tests.every_case import every_case
 from tests.fakes.throttled_disk import Meter, bucket, courses, no_meter, serial_meter, slice_meter, trains
 from tests.needs import one_always, some_always
@@ -88,7 +88,7 @@ def test_an_even_load_at_a_published_cap_is_believed() -> None:
 
 
 def test_the_kernels_own_limit_is_named_whatever_the_course_looks_like() -> None:
-    limits = limits_of(
+    limits = limits_of_devices(
         [
             IoLimit("8:0", "riops", 12500, "/sys/fs/cgroup/job", "io.max"),
             IoLimit("8:16", "riops", 12500, "/x", "io.max"),
@@ -128,7 +128,7 @@ def test_pauses_while_cpu_time_is_withheld_are_no_cap_of_the_disk() -> None:
         0.75 * watched_s(paused), rel=0.05
     )  # without that load
     assert list(find_cpu_pauses(paused, withheld)) == [QD16] and find_cpu_pauses(paused, {}) == {}
-    [finding] = cpu_pauses(paused, withheld)
+    [finding] = cpu_pause_findings(paused, withheld)
     assert finding.id == "storage.cpu-pauses" and len(finding.evidence) == 1
     cap = DiskLimit(
         "IOPS", 2000.0, ("read",), "io.max", "/sys/fs/cgroup/io.max"
@@ -190,7 +190,7 @@ def find_caps(
     limits = [limit] if limit else []
     return {
         side: cap
-        for side, course in courses_of(("A", "B"), by_load, shared=shared).items()
+        for side, course in completions_by_load(("A", "B"), by_load, shared=shared).items()
         for cap in find_throttles(course, limits, virtual=virtual, turns=1 if shared else 2)
     }
 
@@ -225,7 +225,7 @@ SEEDS = some_always(range(1, 4), range(4, 11))
 def test_a_burst_of_two_gigabytes_is_named_with_its_size(seed: int) -> None:
     mb = 1 << 20
     rate, size = 250e6 / mb, 2e9 / mb
-    cap = cap_of(courses(bucket(rate, size), operation_s=8e-3, workers=8, blocks=17, seed=seed, drift=0.05))
+    cap = find_cap(courses(bucket(rate, size), operation_s=8e-3, workers=8, blocks=17, seed=seed, drift=0.05))
     assert cap is not None
     assert cap.rate * mb == pytest.approx(250e6, rel=0.05)
     assert cap.burst_operations * mb == pytest.approx(2e9, rel=0.1)
@@ -240,4 +240,4 @@ def test_one_directory_is_measured_by_real_files(
     monkeypatch.setattr(plan, "delays_inode_reuse", lambda host, place: keeps)
     setup = StorageSetup.__new__(StorageSetup)
     setup.targets = [type("Target", (), {"place": None})() for _ in range(directories)]
-    assert setup.uses_links(Host("/")) is expected
+    assert setup.makes_links(Host("/")) is expected

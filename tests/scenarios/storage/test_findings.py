@@ -17,11 +17,11 @@ from hostdx.scenarios.contract.plan import Plan, PlannedWrite, Variant
 from hostdx.scenarios.experiment.files.places import ComparedDirectory
 from hostdx.scenarios.storage.findings import (
     build_level,
-    class_findings,
+    bus_findings,
+    disk_cost_finding,
     drift_findings,
-    job_finding,
-    lesson_finding,
-    link_findings,
+    speed_findings,
+    wait_finding,
 )
 from hostdx.scenarios.storage.plan import describe_yardsticks_of_single_target, extra_plan_sentences
 from hostdx.scenarios.storage.scenario import scope_words
@@ -59,12 +59,12 @@ def test_a_stream_beyond_its_link_says_nothing_of_the_link() -> None:
     """Seen on an emulated NVMe: 1059 % of what its link was said to carry."""
     stream = build_level(target(), "read-1m-qd8", "MB/s", "MB/s", 1400.0, None, 9, [])
     assert stream.link_share is None
-    assert "storage.link-bound" not in {f.id for f in link_findings([target()], [stream])}
+    assert "storage.link-bound" not in {f.id for f in bus_findings([target()], [stream])}
 
 
 def test_a_degraded_link_is_a_finding_of_its_own_with_what_is_reached_of_it() -> None:
     stream = build_level(target(), "read-1m-qd8", "MB/s", "MB/s", 280.0, (270.0, 290.0), 20, [])
-    link_findings_by_id = {f.id: f for f in link_findings([target()], [stream])}
+    link_findings_by_id = {f.id: f for f in bus_findings([target()], [stream])}
     assert set(link_findings_by_id) == {"storage.sata-link", "storage.link-bound"}
     assert link_findings_by_id["storage.sata-link"].confidence == "measured"
     assert any("93 %" in e.text for e in link_findings_by_id["storage.sata-link"].evidence)
@@ -73,14 +73,14 @@ def test_a_degraded_link_is_a_finding_of_its_own_with_what_is_reached_of_it() ->
 def test_a_link_as_it_should_be_is_not_accused() -> None:
     healthy = msgspec.structs.replace(DISK, link=msgspec.structs.replace(SATA, degraded=False))
     slow = build_level(target(healthy), "read-1m-qd8", "MB/s", "MB/s", 100.0, None, 20, [])
-    assert link_findings([target(healthy)], [slow]) == []
+    assert bus_findings([target(healthy)], [slow]) == []
 
 
 def test_below_its_class_is_a_hint_only_when_the_whole_interval_is() -> None:
     low = build_level(target(), "randread-4k-qd1", "IOPS", "IOPS", 900.0, (800.0, 1000.0), 20, [])
     wide = build_level(target(), "randread-4k-qd1", "IOPS", "IOPS", 4900.0, (4000.0, 5800.0), 20, [])
-    assert [f.confidence for f in class_findings([low], [target()])] == ["hint"]
-    assert class_findings([wide], [target()]) == []
+    assert [f.confidence for f in speed_findings([low], [target()])] == ["hint"]
+    assert speed_findings([wide], [target()]) == []
 
 
 def test_endurance_is_the_makers_figure_or_unknown() -> None:
@@ -91,9 +91,9 @@ def test_endurance_is_the_makers_figure_or_unknown() -> None:
 
 
 def test_the_job_that_waited_four_per_cent_gains_at_most_two() -> None:
-    finding = job_finding(0.04, (0.03, 0.05), "pid 7", 200)
+    finding = wait_finding(0.04, (0.03, 0.05), "pid 7", 200)
     assert "4 %" in finding.title and "2 %" in finding.title and finding.severity == "notice"
-    assert job_finding(0.4, (0.3, 0.5), "pid 7", 200).severity == "warning"
+    assert wait_finding(0.4, (0.3, 0.5), "pid 7", 200).severity == "warning"
 
 
 def verdict(word: str, ratio: float | None, *, control: bool = False) -> RunVerdict:
@@ -104,9 +104,9 @@ def verdict(word: str, ratio: float | None, *, control: bool = False) -> RunVerd
 
 
 def test_the_lesson_needs_a_slower_side_and_never_the_control() -> None:
-    assert lesson_finding([verdict("no material difference", 1.0), verdict("inconclusive", 0.9)]) is None
-    assert lesson_finding([verdict("slower", 0.5, control=True)]) is None
-    finding = lesson_finding([verdict("slower", 0.1), verdict("slower", 0.5)])
+    assert disk_cost_finding([verdict("no material difference", 1.0), verdict("inconclusive", 0.9)]) is None
+    assert disk_cost_finding([verdict("slower", 0.5, control=True)]) is None
+    finding = disk_cost_finding([verdict("slower", 0.1), verdict("slower", 0.5)])
     assert finding is not None and "9 %" in finding.title
 
 

@@ -46,7 +46,7 @@ from hostdx.scenarios.workload.variant_bench import (
     WALL,
     BytesMoved,
     CommandVariantBench,
-    LeafBytes,
+    MovedBytesCounter,
     window_values_of,
 )
 from hostdx.scenarios.workload.variants import parse_variant
@@ -200,7 +200,7 @@ class Burning:
     async def make_active(self) -> None:
         pass
 
-    async def wait_until_idle(self) -> None:
+    async def finish_requests(self) -> None:
         pass
 
     async def measure_block(self, seconds: float) -> Measured:
@@ -240,7 +240,7 @@ def put_diskstats(root: Path, sda: int, sdb: int) -> None:
 
 def test_the_disks_below_a_run_move_everybodys_bytes(tmp_path: Path) -> None:
     put_diskstats(tmp_path, 100, 100)
-    below = LeafBytes(Host(str(tmp_path)), ())
+    below = MovedBytesCounter(Host(str(tmp_path)), ())
     below.note_counters()
     assert below.bytes_moved() is None
     below.leaves = ("sda", "sdb")

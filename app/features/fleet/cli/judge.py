@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from hostdx.app.cli.look import add_color_option
-from hostdx.app.cli.options import form_option, margin_option, output_option
+from hostdx.app.cli.options import format_option, margin_option, output_option
 from hostdx.app.report.json_document import encode_document
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.output import print_note
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Which node is odd, of recordings or triages.")
 @click.argument("answers", nargs=-1, required=True, metavar="RECORDING|TRIAGE.json|DIR...")
 @margin_option("difference")
-@form_option(
+@format_option(
     "md", "html", "json", "ndjson", help="ndjson: a line a node and measure; `hostdx man` says the columns."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document: as --format json.")

@@ -53,7 +53,7 @@ def launch_parameters() -> list[click.Parameter]:
 
 def make_campaign(scenario: str, options: dict[str, Json], values: Mapping[str, object]) -> FleetCampaign:
     """A new one, or the one to resume. Raises Failure."""
-    from hostdx.app.features.fleet.launch.campaign import FleetCampaign, LaunchManner
+    from hostdx.app.features.fleet.launch.campaign import FleetCampaign, LaunchSettings
     from hostdx.app.features.fleet.launch.engine import expand_nodes
     from hostdx.app.features.fleet.launch.errand import make_node_bundle
 
@@ -73,7 +73,7 @@ def make_campaign(scenario: str, options: dict[str, Json], values: Mapping[str, 
         folder, head = _make_folder(scenario, options, nodes, output, together=bool(values.get("together")))
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a closed terminal does not stop it, as with `hostdx run`
     manner = msgspec.convert(
-        {name: value for name, value in values.items() if value is not None}, LaunchManner
+        {name: value for name, value in values.items() if value is not None}, LaunchSettings
     )
     return FleetCampaign(
         folder, head, make_node_bundle(str(_absolute_path(shared)) if shared else ""), manner

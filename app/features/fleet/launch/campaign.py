@@ -29,7 +29,7 @@ LONGEST_S = 86400.0
 LEAD_S = 30.0  # until nodes that begin together have their bundles
 
 
-class LaunchManner(msgspec.Struct, frozen=True, kw_only=True):
+class LaunchSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How the nodes are reached and how many of them at once. `at_once` 0: as many as load nothing that they share.
 
     `per`: a source of groups, of each of which `at_once` (else one) measure at a time.
@@ -48,7 +48,7 @@ class LaunchManner(msgspec.Struct, frozen=True, kw_only=True):
 
 class FleetCampaign:
     def __init__(
-        self, folder: FleetFolder, head: FleetRunHead, parcel: NodeBundle, manner: LaunchManner
+        self, folder: FleetFolder, head: FleetRunHead, parcel: NodeBundle, manner: LaunchSettings
     ) -> None:
         self.folder, self.head, self.manner = folder, head, manner
         self._engine = ConnectionEngine(
@@ -69,7 +69,7 @@ class FleetCampaign:
     def was_interrupted(self) -> bool:
         return self._engine.interrupted
 
-    def line_of(self, node: str, round: int) -> NodeAnswer | None:
+    def answer_of(self, node: str, round: int) -> NodeAnswer | None:
         return self._answers.get((node, round))
 
     def answered_nodes(self, round: int = 0) -> list[str]:
@@ -238,7 +238,7 @@ def unanswered_lines(campaign: FleetCampaign) -> Iterable[str]:
 
     alike: dict[tuple[str, str], list[str]] = {}
     for node in campaign.head.nodes:
-        line = campaign.line_of(node, 0)
+        line = campaign.answer_of(node, 0)
         if line is not None and line.state != "answered":
             alike.setdefault((line.state, line.reason), []).append(node)
     for (state, reason), nodes in sorted(alike.items(), key=lambda pair: -len(pair[1])):

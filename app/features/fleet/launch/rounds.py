@@ -9,7 +9,7 @@ from hostdx.app.terminal.output import print_note
 from hostdx.probes.types import Json
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.analysis.peers.node import PeerNode, node_of_run
-from hostdx.scenarios.analysis.peers.retest import Round, loads_left, next_suspects
+from hostdx.scenarios.analysis.peers.retest import Round, loads_to_retest, next_suspects
 from hostdx.scenarios.analysis.peers.screen import Screen, peers_for, screen_nodes
 from hostdx.scenarios.contract.option_value import command_arguments
 from hostdx.scenarios.contract.plan import Option, Plan
@@ -40,7 +40,7 @@ def retest_suspects(fleet: FleetCampaign, declared: Sequence[Option], plans: dic
         if missing := [name for name in fleet.unanswered_nodes(names, number) if name not in plans]:
             plans |= fleet.agreed_plans(fleet.fetch_plans(missing, command_arguments(chosen), number), number)
         asked = {name: plans[name] for name in names if name in plans}
-        loads = set() if together else loads_left(screened, rounds, suspects)
+        loads = set() if together else loads_to_retest(screened, rounds, suspects)
         words, fewer = shorten_run(declared, chosen, loads, asked.values())
         print_note(
             f"retest {number}: {count_noun(len(suspects), 'suspect')} beside "

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from hostdx.app.features.watch.incidents.book import Book
+from hostdx.app.features.watch.incidents.book import IncidentBook
 from hostdx.app.features.watch.incidents.summaries import FILE_NAME
 from hostdx.probes import units
 from hostdx.scenarios.analysis.incidents.findings import SAYS, incident_findings
@@ -31,7 +31,7 @@ class BookAnswer(msgspec.Struct, frozen=True):
     first_s: float = 0.0
 
 
-def answer_of(book: Book, folder: Path, hours: Sequence[HourSummary] = ()) -> BookAnswer:
+def judge_book(book: IncidentBook, folder: Path, hours: Sequence[HourSummary] = ()) -> BookAnswer:
     """`hours`: the summaries of the weeks before; what is usual at its hour is told, and is no warning."""
     timeline = judge_looks(book.looks)
     if timeline is None:
@@ -73,7 +73,7 @@ def _usual_evidence(usual: UsualHour, folder: Path) -> list[Evidence]:
     ]
 
 
-def _detail_evidence(book: Book, incident: Incident, source: str) -> list[Evidence]:
+def _detail_evidence(book: IncidentBook, incident: Incident, source: str) -> list[Evidence]:
     evidence: list[Evidence] = []
     if (found := find_process(book.looks, incident)) is not None:
         process, share = found

@@ -97,7 +97,7 @@ def segment_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if _SEGMENT.fullmatch(path.name))
 
 
-class Book(msgspec.Struct, frozen=True):
+class IncidentBook(msgspec.Struct, frozen=True):
     """What the book holds, in order of time. `unreadable`: lines and files that could not be read."""
 
     looks: tuple[HostLook, ...]
@@ -112,7 +112,7 @@ def _boot_name() -> str:
     return "unknown"
 
 
-def read_book(folder: Path) -> Book:
+def read_book(folder: Path) -> IncidentBook:
     """The times of a boot follow its last clock: a clock that was set in between moves no look. Raises OSError."""
     boots: defaultdict[str, list[HostLook | BlockedTasksLook]] = defaultdict(list)
     unreadable = 0
@@ -128,7 +128,7 @@ def read_book(folder: Path) -> Book:
         shift_s = last.wall_s - last.boot_s
         all_looks += [structs.replace(look, wall_s=look.boot_s + shift_s) for look in boot]
     all_looks.sort(key=lambda look: look.wall_s)
-    return Book(
+    return IncidentBook(
         tuple(look for look in all_looks if isinstance(look, HostLook)),
         tuple(look for look in all_looks if isinstance(look, BlockedTasksLook)),
         unreadable,

@@ -6,7 +6,7 @@ import re
 import click
 
 from hostdx.app.cli.look import add_color_option, check_clock
-from hostdx.app.cli.options import form_option, output_option
+from hostdx.app.cli.options import format_option, output_option
 from hostdx.app.terminal.failure import COULD_NOT, Failure
 
 _SINCE = re.compile(r"([1-9][0-9]{0,4})(m|h|d)")
@@ -38,14 +38,14 @@ def _check_since(_context: click.Context, _parameter: click.Parameter, value: st
     help="Show incidents of the last 90m, 12h or 2d.",
 )
 @click.option("--worst", is_flag=True, help="Show only the worst incident.")
-@form_option("md", "html", "json", help="Format of the answer.")
+@format_option("md", "html", "json", help="Format of the answer.")
 @output_option
 def incident(at: str | None, since_s: float | None, worst: bool, form: str, output: str | None) -> int:
     """Show what happened on this host: when, which resource, by which process, and who waited.
 
     Reads the incident book, which `hostdx watch --incidents` writes.
     """
-    from hostdx.app.features.watch.incidents.answer import answer_of, choose_incidents
+    from hostdx.app.features.watch.incidents.answer import choose_incidents, judge_book
     from hostdx.app.features.watch.incidents.book import book_dir, read_book
     from hostdx.app.features.watch.incidents.summaries import read_summaries
 
@@ -56,7 +56,7 @@ def incident(at: str | None, since_s: float | None, worst: bool, form: str, outp
         raise Failure("incident: no book here; `hostdx watch --incidents` writes one", COULD_NOT) from None
     except OSError as error:
         raise Failure(f"incident: {folder}: cannot be read: {error.strerror}", COULD_NOT) from None
-    answer = answer_of(book, folder, read_summaries(folder))
+    answer = judge_book(book, folder, read_summaries(folder))
     if answer.timeline is None:
         raise Failure(
             f"incident: {answer.looks} looks in {folder}: too few to know what is quiet here (20 are needed, one every "

@@ -20,22 +20,22 @@ from hostdx.app.terminal.lines import (
     BLANK,
     Line,
     cell_width,
-    ground_line,
     line_with_key_names,
     split_line,
     text_line,
+    tinted_line,
     wrap_keys,
     wrap_text,
 )
 from hostdx.app.tui.children.event_child import EventChild
 from hostdx.app.tui.option_values import explain_wrong, format_value, parse_proposable_options, parse_value
 from hostdx.app.tui.plan_text import (
-    exact_lines,
-    needs_lines,
+    missing_option_lines,
     panel_lines,
     plan_lines,
     planning_lines,
     resolution_lines,
+    whole_plan_lines,
 )
 from hostdx.app.tui.screens.ask import AskScreen
 from hostdx.app.tui.screens.base import Base, TopBar
@@ -78,7 +78,7 @@ class PlanHead(TopBar):
                 follow = line_with_key_names(words, "strong")
                 if cell_width(under_way) + cell_width(follow) < width:
                     break
-            out.append(ground_line(split_line(under_way, follow, width), width, "warning"))
+            out.append(tinted_line(split_line(under_way, follow, width), width, "warning"))
         return out
 
 
@@ -177,7 +177,7 @@ class PlanScreen(Base):
 
     def _beside_lines(self, width: int, height: int) -> list[Line]:
         """On a broad screen: what the plan's words stand for, step by step and load by load."""
-        rows = exact_lines(self.plan, width) if self.plan is not None else [BLANK]
+        rows = whole_plan_lines(self.plan, width) if self.plan is not None else [BLANK]
         return (
             rows if len(rows) <= height else [*rows[: height - 1], line_with_key_names("[x] shows all of it")]
         )
@@ -321,7 +321,7 @@ class PlanScreen(Base):
     def _plan_lines(self, width: int) -> list[Line]:
         child, plan = self._child, self.plan
         if self.missing_options:
-            return needs_lines(self.offer, self.missing_options, width)
+            return missing_option_lines(self.offer, self.missing_options, width)
         if self.is_made_again:
             assert self._former is not None
             before = self._former[0].session.plan
@@ -342,7 +342,7 @@ class PlanScreen(Base):
                 ]
             return planning_lines(self.offer, width)
         if self._exact:
-            return exact_lines(plan, width)
+            return whole_plan_lines(plan, width)
         chosen = " ".join(command_arguments(self.values, self.offer.options))
         if self.has_class("-wide") and self.has_class("-high") and not self.has_class("-broad"):
             warned = [ALONE] if self.is_single else []

@@ -56,7 +56,7 @@ def full_finding_lines(finding: Finding, titles: dict[str, str], width: int) -> 
     return out + [row for e in finding.evidence for row in wrap_text(e.text, width, "dim", indent=indent)]
 
 
-class Suspects(Picker):
+class FindingsPanel(Picker):
     """Items are the session's findings; keys are `id|subject` as the session has them. `answered`: the run's answer
     stands above, so that the finding that it is says why below its title, not what to do."""
 

@@ -6,7 +6,7 @@ from collections import Counter
 from hostdx.app.recordings.answers import other_findings
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.terminal.glyphs import SIGNS, clean_text
-from hostdx.app.terminal.lines import Line, cell_width, crop_line, ground_line, shorten_middle, text_line
+from hostdx.app.terminal.lines import Line, cell_width, crop_line, shorten_middle, text_line, tinted_line
 from hostdx.app.tui.widgets.home.host_table import fact_words, missing_reason, value_words
 from hostdx.app.tui.widgets.panel import SessionPanel
 from hostdx.scenarios.contract.finding import LOUD
@@ -24,7 +24,7 @@ def _count_words(session: RunSession, subject: str, name: str, word: str) -> str
 
 def host_lines(session: RunSession, width: int) -> list[Line]:
     """Two lines: which host this is; what it is made of and its worst finding. What says least gives way first."""
-    parts = text_line(_choose_fitting(_part_forms(session), " · ", width), "dim")
+    parts = text_line(_choose_fitting(_hardware_wordings(session), " · ", width), "dim")
     room = width - cell_width(parts) - 3
     finding_line = _worst_finding(session, room) if room >= MIN_FINDING_CELLS else []
     return [
@@ -64,7 +64,7 @@ def _host_name_line(session: RunSession, width: int) -> Line:
     return crop_line([(TITLE, "title"), (forms[best][0], "strong"), (f"   {rest[best]}", "text")], width)
 
 
-def _part_forms(session: RunSession) -> list[list[str]]:
+def _hardware_wordings(session: RunSession) -> list[list[str]]:
     """CPU, cores, threads, nodes, memory: in full, then without what can be worked out from the rest."""
     model = " ".join(_NOISE.sub(" ", fact_words(session, "cpu", "model")).split())
     sockets = session.facts.get("cpu sockets")
@@ -166,6 +166,6 @@ class Headline(SessionPanel):
         first, *rest = host_lines(session, width - 2)
         rest += [devices_line(session, width - 2)] if height > 2 else []
         return [
-            ground_line([(" ", "text"), *first], width, "bar"),
+            tinted_line([(" ", "text"), *first], width, "bar"),
             *([(" ", "text"), *line] for line in rest),
         ]

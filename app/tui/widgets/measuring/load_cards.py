@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import product
 
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.report.figures.verdict_table import short_size
+from hostdx.app.report.figures.verdict_table import effect_or_margin_text
 from hostdx.app.terminal.glyphs import bar_rows, clean_text
 from hostdx.app.terminal.lines import (
     Line,
@@ -37,7 +37,7 @@ from hostdx.app.tui.widgets.measuring.levels import (
     group_marks,
     variant_levels,
 )
-from hostdx.app.tui.widgets.measuring.standing import Standing, pairs_of, piece_noun, planned_words
+from hostdx.app.tui.widgets.measuring.standing import PairStanding, pairs_of, piece_noun, planned_words
 from hostdx.app.tui.widgets.measuring.times import Times
 from hostdx.app.tui.widgets.measuring.variants import leading_metric_and_unit
 from hostdx.probes import units
@@ -57,31 +57,27 @@ VALUE_CELLS, _NAME, _MIN_TRACE_CELLS = 13, 11, 3
 MIN_TRACE_RANGE = 0.2  # of the middle
 TRACE_HEIGHT = 0.8  # of a row: the lowest value is still seen
 _MARKS = ("✓", "?", "▶")
-Pairs = Sequence[tuple[Workload, list[Standing]]]
+Pairs = Sequence[tuple[Workload, list[PairStanding]]]
 
 
 def card_title(load: Workload) -> str:
     return clean_text(title_of_workload(load.title, control=load.control))
 
 
-def load_state(session: RunSession, load: Workload, pair_standings: Sequence[Standing]) -> tuple[Line, bool]:
+def load_state(session: RunSession, load: Workload, standings: Sequence[PairStanding]) -> tuple[Line, bool]:
     """Return how it stands in a few words, and whether it is the one under way."""
     now = session.ended is None and session.workload == load.id
     step = session.steps.get(load.id)
-    open_ones = [standing for standing in pair_standings if standing.verdict is None]
-    if pair_standings and not open_ones:
-        sign = (
-            "✓"
-            if all(standing.verdict and standing.verdict.is_decided for standing in pair_standings)
-            else "?"
-        )
-        standing = pair_standings[0]
+    open_ones = [standing for standing in standings if standing.verdict is None]
+    if standings and not open_ones:
+        sign = "✓" if all(standing.verdict and standing.verdict.is_decided for standing in standings) else "?"
+        standing = standings[0]
         words = (
-            short_size(standing.verdict, standing.words)
-            if len(pair_standings) == 1 and standing.verdict
-            else units.count_noun(len(pair_standings), "comparison")
+            effect_or_margin_text(standing.verdict, standing.words)
+            if len(standings) == 1 and standing.verdict
+            else units.count_noun(len(standings), "comparison")
         )
-        return [(f"{sign} {words}", standing.role if len(pair_standings) == 1 else "strong")], now
+        return [(f"{sign} {words}", standing.role if len(standings) == 1 else "strong")], now
     one_bar = len(open_ones) == 1 and open_ones[0].bar is not None
     words = (
         units.count_noun(len(session.groups.get(load.id, ())), piece_noun(session))
@@ -93,13 +89,13 @@ def load_state(session: RunSession, load: Workload, pair_standings: Sequence[Sta
     begun = step is not None and step.state == "started" and session.ended is None
     if begun and len(open_ones) == 1 and _direction_of(open_ones[0]) is not None:
         return [(open_ones[0].words, open_ones[0].role)], now
-    return [("inconclusive so far" if begun and pair_standings else words, "dim")], now
+    return [("inconclusive so far" if begun and standings else words, "dim")], now
 
 
 def draw_card(
     session: RunSession,
     load: Workload,
-    pair_standings: Sequence[Standing],
+    pair_standings: Sequence[PairStanding],
     width: int,
     height: int,
 ) -> list[Line]:
@@ -151,7 +147,7 @@ def draw_card(
 
 
 def _fit_edge(
-    session: RunSession, load: Workload, pair_standings: Sequence[Standing], state_line: Line, inner: int
+    session: RunSession, load: Workload, pair_standings: Sequence[PairStanding], state_line: Line, inner: int
 ) -> tuple[str, Line]:
     """The load's title and its state so short that both are whole: the card says the rest below."""
     names, states = shorter_titles(session, load), [state_line, _brief_state(state_line, pair_standings)]
@@ -173,7 +169,7 @@ def shorter_titles(session: RunSession, load: Workload) -> list[str]:
     return [title_of_workload(entry, control=load.control) for entry in unique_names]
 
 
-def _brief_state(state_line: Line, pair_standings: Sequence[Standing]) -> Line:
+def _brief_state(state_line: Line, pair_standings: Sequence[PairStanding]) -> Line:
     """`✓ 26.9 × ◂`: the mark, and of a difference its size and direction."""
     mark, role = state_line[0]
     verdict = pair_standings[0].verdict if len(pair_standings) == 1 else None
@@ -236,7 +232,7 @@ def _has_course(session: RunSession, load: Workload) -> bool:
     return any(len(pair.values) > 1 for pair in pair_ratios(session, load.id, name))
 
 
-def _pair_lines(pair_standings: Sequence[Standing], width: int) -> list[Line]:
+def _pair_lines(pair_standings: Sequence[PairStanding], width: int) -> list[Line]:
     """The interval in figures, of several pairs with their names and words."""
     out: list[Line] = []
     for standing in pair_standings:
@@ -255,7 +251,7 @@ def _pair_lines(pair_standings: Sequence[Standing], width: int) -> list[Line]:
     return out
 
 
-def _direction_of(standing: Standing) -> float | None:
+def _direction_of(standing: PairStanding) -> float | None:
     """Return the ratio where the interval leaves no doubt of its direction and its words do not name it."""
     if standing.verdict is not None:
         return standing.verdict.ratio if standing.verdict.is_different else None
@@ -357,7 +353,7 @@ def row_lines(
     return out
 
 
-def _row_state(session: RunSession, load: Workload, pair_standings: Sequence[Standing]) -> Line:
+def _row_state(session: RunSession, load: Workload, pair_standings: Sequence[PairStanding]) -> Line:
     """As on a card; an effect whose direction is clear in place of the count of groups, which a card has beside it."""
     state_line, now = load_state(session, load, pair_standings)
     standing = pair_standings[0] if len(pair_standings) == 1 else None
@@ -386,7 +382,7 @@ def spread_shares(sides: Sequence[Sequence[float | None]]) -> list[list[float | 
 def _load_row(
     session: RunSession,
     load: Workload,
-    pair_standings: Sequence[Standing],
+    pair_standings: Sequence[PairStanding],
     state_line: Line,
     names: int,
     width: int,

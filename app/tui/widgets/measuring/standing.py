@@ -26,7 +26,7 @@ from hostdx.scenarios.experiment.wording import effect_size_and_interval_cells, 
 KNOWN_WITHIN = 2.0  # an interval that goes beyond this factor both ways says nothing yet
 
 
-class Standing(NamedTuple):
+class PairStanding(NamedTuple):
     """`name` tells the pair from others of its load, `words` is the effect or why there is none yet, `figures` its
     interval. `bar`: None as long as there are too few groups for an interval that says something."""
 
@@ -54,7 +54,7 @@ def title_of(session: RunSession, workload: str) -> str:
     return clean_text(workload_title(session, workload))
 
 
-def list_standings(session: RunSession, workload: str) -> list[Standing]:
+def list_standings(session: RunSession, workload: str) -> list[PairStanding]:
     """One a pair that was measured so far, in the order in which they came."""
     keys = [k for k in dict.fromkeys((*session.estimates, *session.verdicts)) if k[0] == workload]
     if not keys:
@@ -75,7 +75,7 @@ def list_standings(session: RunSession, workload: str) -> list[Standing]:
     return out
 
 
-def _grouped_standings(session: RunSession, workload: str) -> list[Standing]:
+def _grouped_standings(session: RunSession, workload: str) -> list[PairStanding]:
     """Of a scenario that estimates nothing before its end: each pair's interval over the groups so far."""
     if session.ended is not None or session.scenario_card.role == "battery":
         return []
@@ -110,9 +110,9 @@ def _grouped_standings(session: RunSession, workload: str) -> list[Standing]:
     return out
 
 
-def _judged_standing(session: RunSession, verdict: ev.RunVerdict, name: str) -> Standing:
+def _judged_standing(session: RunSession, verdict: ev.RunVerdict, name: str) -> PairStanding:
     if not is_measured(verdict):
-        return Standing(
+        return PairStanding(
             name,
             str(word_without_figures(verdict)),
             clean_text(verdict.reason or ""),
@@ -121,30 +121,30 @@ def _judged_standing(session: RunSession, verdict: ev.RunVerdict, name: str) -> 
             verdict,
         )
     if few := too_few_groups_text(session, verdict):
-        return Standing(name, few, "", "unknown", None, verdict)
+        return PairStanding(name, few, "", "unknown", None, verdict)
     words, figures = effect_size_and_interval_cells(verdict)
     title = clean_text(load_title(session, verdict) + (f", {name}" if name else ""))
     bar = None
     if is_drawable_value(verdict.ratio):
         bar = Bar(title, verdict.ratio, drawable_interval(verdict.ci95), Word(verdict.verdict), words)
-    return Standing(name, words, figures, verdict_role(verdict), bar, verdict)
+    return PairStanding(name, words, figures, verdict_role(verdict), bar, verdict)
 
 
 def _estimated_standing(
     session: RunSession, estimate: ev.RunningEstimate, name: str, furthest: int
-) -> Standing:
+) -> PairStanding:
     """No direction before the interval allows one, and no interval before the first look at it."""
     load = session.find_workload(estimate.workload)
     least = load.min_groups if load is not None else 1
     interval, decided = drawable_interval(estimate.ci95), estimate.groups < furthest
     if interval is None or not is_drawable_value(estimate.ratio) or (estimate.groups < least and not decided):
-        return Standing(name, _count_words(session, estimate.workload, estimate.groups, least), "", "dim")
+        return PairStanding(name, _count_words(session, estimate.workload, estimate.groups, least), "", "dim")
     low, high = interval
     early = low < 1 < high
     if early and decided:  # an open last estimate is older than what decided
-        return Standing(name, "decided", "", "dim")
+        return PairStanding(name, "decided", "", "dim")
     if low < 1 / KNOWN_WITHIN and high > KNOWN_WITHIN:
-        return Standing(name, "inconclusive so far", "", "dim")
+        return PairStanding(name, "inconclusive so far", "", "dim")
     words, figures = (
         ("inconclusive so far", units.format_interval(low, high))
         if early
@@ -157,7 +157,7 @@ def _estimated_standing(
         words = f"{units.format_effect(estimate.ratio)}, decided"
     title = title_of_workload(title_of(session, estimate.workload), control=load is not None and load.control)
     bar = Bar(title + (f", {name}" if name else ""), estimate.ratio, interval, OPEN, words)
-    return Standing(name, words, figures, "dim" if early else "strong", bar)
+    return PairStanding(name, words, figures, "dim" if early else "strong", bar)
 
 
 def piece_noun(session: RunSession) -> str:
@@ -210,7 +210,7 @@ def _is_compared(session: RunSession) -> bool:
     ) or not session.groups
 
 
-def pairs_of(session: RunSession) -> list[tuple[Workload, list[Standing]]]:
+def pairs_of(session: RunSession) -> list[tuple[Workload, list[PairStanding]]]:
     """Every load of the plan with its pairs, in the plan's order; those that no plan names at the end."""
     loads_by_name = {load.id: load for load in session.planned_workloads}
     for name in dict.fromkeys((*session.blocks, *(v.workload for v in session.verdicts.values()))):

@@ -105,11 +105,11 @@ def read_stamp(host: Host) -> str | Absent:
     """When a persistent timer last fired: its stamp file's time (systemd.timer(5)); a captured file's is another."""
     if not host.path_exists(_STAMP):
         return Absent("no record of a run", "missing", _STAMP)
-    fired = stamp_time(host)
+    fired = read_last_timer_trim(host)
     return f"{fired:%Y-%m-%d %H:%M:%S} UTC" if fired is not None else "once at least"
 
 
-def stamp_time(host: Host) -> datetime | None:
+def read_last_timer_trim(host: Host) -> datetime | None:
     """None where it never fired, or where this is not the live host."""
     if not host.live or host.root is not None:
         return None

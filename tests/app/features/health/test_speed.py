@@ -27,8 +27,8 @@ from hostdx.app.features.health.speed import (
     MIN_ROUNDS,
     LoadStanding,
     compare_rounds,
-    error_rates,
     is_surely_fit,
+    predicted_error_rates,
 )
 from hostdx.app.recordings import store
 from hostdx.app.recordings.reader import load_recording
@@ -72,7 +72,7 @@ def test_few_rounds_decide_nothing() -> None:
 
 
 def test_rates_of_explain_are_those_of_the_test() -> None:
-    (even,), (uneven,) = error_rates(node_class(0.01)), error_rates(node_class(0.06))
+    (even,), (uneven,) = predicted_error_rates(node_class(0.01)), predicted_error_rates(node_class(0.06))
     assert even.false_drain < FALSE_DRAINS and even.keeps_promise and even.found_in_two_share > 0.999
     assert uneven.false_drain < FALSE_DRAINS and not uneven.keeps_promise
     assert (

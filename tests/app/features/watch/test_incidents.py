@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from hostdx.app.features.watch.incidents import book as book_module
-from hostdx.app.features.watch.incidents.answer import answer_of, choose_incidents
+from hostdx.app.features.watch.incidents.answer import choose_incidents, judge_book
 from hostdx.app.features.watch.incidents.book import BookWriter, read_book, read_looks, segment_files
 from hostdx.app.features.watch.incidents.recorder import (
     CLOSE_S,
@@ -51,7 +51,7 @@ def is_busy(number: int) -> bool:
 
 def test_cause_culprit_user_and_victims_are_those_that_were_planted(folder: Path) -> None:
     write(folder, [*make_looks(400, is_busy), *(make_close_look(100 + n) for n in range(10))])
-    answer = answer_of(read_book(folder), folder)
+    answer = judge_book(read_book(folder), folder)
     ((incident, finding),) = choose_incidents(answer)
     assert incident.cause == "disk"
     assert (
@@ -65,7 +65,7 @@ def test_cause_culprit_user_and_victims_are_those_that_were_planted(folder: Path
 
 def test_incidents_are_chosen_by_time(folder: Path) -> None:
     write(folder, make_looks(3000, lambda n: is_busy(n) or 2000 <= n < 2020))
-    answer = answer_of(read_book(folder), folder)
+    answer = judge_book(read_book(folder), folder)
     assert len(choose_incidents(answer)) == 2
     assert [i.began_s for i, _ in choose_incidents(answer, worst=True)] == [990.0]
     assert [i.began_s for i, _ in choose_incidents(answer, since_s=11_000)] == [19990.0]
@@ -114,7 +114,7 @@ def test_what_happens_at_that_hour_anyway_is_no_warning(
     """Of days of the other kind, and of other hours, nothing is counted: there it was always as high."""
     write(folder, make_looks(400, is_busy))
     book = read_book(folder)
-    timeline = answer_of(book, folder).timeline
+    timeline = judge_book(book, folder).timeline
     assert timeline is not None
     first = timeline.incidents[0].symptoms[0]
     began = datetime.fromtimestamp(book.looks[0].wall_s + timeline.incidents[0].began_s)
@@ -127,7 +127,7 @@ def test_what_happens_at_that_hour_anyway_is_no_warning(
     ]
     other = [day for day in before if day not in alike] + [day + timedelta(hours=6) for day in alike]
     hours += [HourSummary(hour_s=_hour_of(day), samples=360, high=high) for day in other]
-    assert (answer_of(book, folder, hours).findings[0].severity == "ok") == is_usual
+    assert (judge_book(book, folder, hours).findings[0].severity == "ok") == is_usual
 
 
 def _hour_of(day: datetime) -> int:
@@ -204,7 +204,7 @@ def test_a_reboot_begins_again_and_the_time_between_is_no_incident(
     book = read_book(folder)
     expected = [look.wall_s for look in looks[:150] + looks[220:]]
     assert [look.wall_s for look in book.looks] == pytest.approx(expected)
-    ((incident, _),) = choose_incidents(answer_of(book, folder))
+    ((incident, _),) = choose_incidents(judge_book(book, folder))
     assert (incident.began_s, incident.ended_s) == (99 * STEP_S, 129 * STEP_S)
 
 
@@ -374,7 +374,7 @@ def test_who_writes_to_another_disk_is_not_named_for_the_slow_one(
         looks.append(msgspec.structs.replace(look, values=look.values | {"disk:sda": slow}))
     book = tmp_path / f"{is_culprit}"
     write(book, list(looks))
-    ((incident, _),) = choose_incidents(answer_of(read_book(book), book))
+    ((incident, _),) = choose_incidents(judge_book(read_book(book), book))
     assert incident.cause == "disk" and (incident.culprit is not None) == is_culprit
     suspect = None if incident.suspect is None else (incident.suspect.name, incident.suspect.reason)
     assert suspect == (None if is_culprit else ("rsync", "other-disks")), "it is said why he is not named"
@@ -392,7 +392,7 @@ def test_who_waits_for_pages_is_named_where_memory_is_short_and_not_who_writes_m
         total = (1.2, writer.io_rate + pager.io_rate, pager.major_faults + 5)
         looks.append(msgspec.structs.replace(look, values=values, total=total, processes=(writer, pager)))
     write(folder, looks)
-    ((incident, finding),) = choose_incidents(answer_of(read_book(folder), folder))
+    ((incident, finding),) = choose_incidents(judge_book(read_book(folder), folder))
     assert incident.cause == "memory" and incident.culprit is not None
     assert (incident.culprit.name, incident.culprit.metric) == ("reindex", "major faults")
     assert len(finding.evidence) == len(incident.symptoms) + 2, "the culprit and its process"

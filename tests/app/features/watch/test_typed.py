@@ -45,7 +45,7 @@ def test_units_and_a_cron_line_change_nothing(tmp_path: Path, capsys: pytest.Cap
 def test_without_systemd_the_lines_are_printed_and_it_is_no_success(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(timers, "systemd_runs", lambda: False)
+    monkeypatch.setattr(timers, "has_systemd", lambda: False)
     status, out, err = enter(capsys, "watch", "--install", "--yes")
     assert status == 3 and out.splitlines()[0].startswith("30 2 * * * ") and len(err.splitlines()) == 1
 

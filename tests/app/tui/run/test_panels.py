@@ -150,7 +150,7 @@ async def test_a_checkup_under_way_leaves_no_block_of_rows_blank(tmp_path: Path)
 
 
 def test_a_plot_is_drawn_once_a_second_while_time_goes_by_itself() -> None:
-    session, shell_ = RunSession(), SimpleNamespace(is_playing=True)
+    session, shell_ = RunSession(), SimpleNamespace(is_feed_moving=True)
 
     class Plot(PacedPanel):
         ID = "plot"
@@ -171,6 +171,6 @@ def test_a_plot_is_drawn_once_a_second_while_time_goes_by_itself() -> None:
     session.workload = "next"
     plot.draw(80, 10)
     assert plot.drawn == 2
-    shell_.is_playing = False
+    shell_.is_feed_moving = False
     plot.draw(80, 10)
     assert plot.drawn == 3

@@ -16,7 +16,7 @@ from hostdx.app.tui.details import pid_to_measure, scenario_argv
 from hostdx.app.tui.screens.before.plan import PlanScreen
 from hostdx.app.tui.shell import Shell
 from hostdx.app.tui.widgets.answer import Next, advised_steps
-from hostdx.app.tui.widgets.home.findings_panel import Suspects
+from hostdx.app.tui.widgets.home.findings_panel import FindingsPanel
 from hostdx.app.tui.widgets.word_list import read_words as terms
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
@@ -73,7 +73,7 @@ async def test_on_a_low_screen_stand_the_first_command_and_the_first_finding(tmp
         at = next(n for n, line in enumerate(lines) if line.startswith(" NEXT "))
         below = [line.strip() for line in lines[at + 1 : at + 6]]
         assert any(line and first.startswith(line[:20]) for line in below), demo
-        widget = app.screen.query_one(Suspects)
+        widget = app.screen.query_one(FindingsPanel)
         assert app.screen.find_widget(widget).visible_region.height >= 2, demo
         widget.focus()
         await keys(pilot, *["j"] * (len(widget.build_rows()) - 1))
@@ -207,6 +207,6 @@ async def test_after_a_resize_stands_what_a_start_at_that_size_shows(demo: str, 
 async def test_a_list_of_one_row_says_how_many_are_out_of_sight(tmp_path: Path) -> None:
     async with run_app(tmp_path, run=ended_feed("storage"), size="narrow") as (app, pilot):
         await screens.settle(pilot)
-        suspects = app.screen.query_one(Suspects)
+        suspects = app.screen.query_one(FindingsPanel)
         (row,) = texts_of(suspects.draw(78, 2))[1:]
         assert re.search(rf"\b{len(suspects.shown_rows) - 1}\b", row[40:])

@@ -108,7 +108,7 @@ async def test_one_that_hangs_is_ended(tmp_path: Path) -> None:
 
 
 async def test_quiescing_ends(tmp_path: Path) -> None:
-    await make_bench("true", tmp_path).wait_until_idle()
+    await make_bench("true", tmp_path).finish_requests()
     assert list(tmp_path.iterdir()) == []
 
 

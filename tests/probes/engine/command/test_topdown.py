@@ -210,11 +210,11 @@ def test_what_a_group_was_held_back_since_it_was_seen(
     counters = tmp_path / "groups" / folder / "a" / "cpu.stat"
     write_file(counters, stat.format(5 * unit))
     quota = TreeQuota(str(tmp_path / "proc"), str(tmp_path / "groups"))
-    assert quota.held_s() is None
+    assert quota.throttled_s() is None
     quota.look_at_groups([7])
     counters.write_text(stat.format(7 * unit))
     quota.look_at_groups([7])
-    assert quota.held_s() == 2.0
+    assert quota.throttled_s() == 2.0
 
 
 FAMILY = 31

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.scheduler import Scheduling, read_scheduling
+from hostdx.probes.system.disk.scheduler import SchedulerState, read_scheduling
 from hostdx.probes.system.disk.scheduler_origin import find_scheduler_origin
 from tests.every_case import every_case
 
@@ -29,9 +29,9 @@ def disk_files(active: str = "none [mq-deadline] kyber bfq ", queues: int = 1) -
     } | {f"/sys/block/sda/mq/{n}/nr_tags": "64\n" for n in range(queues)}
 
 
-def read_state(host: Host) -> Scheduling:
+def read_state(host: Host) -> SchedulerState:
     read = read_scheduling(host, "sda")
-    assert isinstance(read, Scheduling)
+    assert isinstance(read, SchedulerState)
     return read
 
 

@@ -103,7 +103,7 @@ def test_the_cards_of_a_connection_are_those_of_its_tables(monkeypatch: pytest.M
         "10.1.0.2": {"eth0", "eth1", "eth5"},  # its rule's table, and main behind it
         "10.7.0.2": {"eth0", "eth2", "eth3"},  # the VRF that holds the address
     }.items():
-        assert routes.cards_of_line(ipaddress.ip_address(address), far) == cards, address
+        assert routes.cards_of_connection(ipaddress.ip_address(address), far) == cards, address
     assert routes.default_cards == {"eth0"}
     assert routes.own_addresses({"eth1", "eth2"}) == {
         ipaddress.ip_address("10.1.0.2"),

@@ -13,7 +13,7 @@ from hostdx.probes.system.running.culprit import (
     completion_workers,
     find_dominant_family,
     find_dominant_group,
-    find_dominant_user,
+    find_dominant_process,
 )
 from hostdx.probes.system.running.processes import read_process_table
 from tests.fakes.hosts.processes import host_at, process
@@ -40,7 +40,7 @@ def culprit_of(
         lines = [f"cpu{n} 0 0 0 0" for n in range(cpus)]
         (root / "proc/stat").write_text("\n".join(["cpu 0", *lines, "intr 9"]) + "\n")
     before = read_process_table(host_at(a, 1000), io=True)
-    busiest = find_dominant_user(
+    busiest = find_dominant_process(
         before, read_process_table(host_at(b, 1000 + seconds), io=True), resource, NOBODY
     )
     return busiest and BusyProcess(busiest.pid, busiest.name, round(busiest.rate, 6))

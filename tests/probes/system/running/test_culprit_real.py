@@ -9,7 +9,7 @@ import time
 import pytest
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.running.culprit import find_dominant_user
+from hostdx.probes.system.running.culprit import find_dominant_process
 from hostdx.probes.system.running.processes import ProcessTable, read_process_table
 
 # The parent waits for its child; the child burns a second of CPU and lives until its standard input ends.
@@ -52,7 +52,7 @@ def test_a_parent_that_reaps_a_busy_child_is_not_named_for_it() -> None:
             parent.kill()
     cpu_s = after.processes[parent.pid].cpu_s - before.processes[parent.pid].cpu_s
     assert cpu_s > 0.9  # what the kernel says: the child's life
-    busiest = find_dominant_user(before, after, "cpu", others_than(after, parent.pid))
+    busiest = find_dominant_process(before, after, "cpu", others_than(after, parent.pid))
     # The child's last steps count: ending an interpreter takes some 10 ms.
     assert busiest is None or busiest.rate * (after.uptime_s - before.uptime_s) < 0.2
     assert before.cpus == os.sysconf("SC_NPROCESSORS_ONLN")
@@ -73,7 +73,7 @@ def test_a_parent_whose_children_come_and_go_in_between_is_named() -> None:
             after = read_process_table(host, io=False)
         finally:
             shell.kill()
-    busiest = find_dominant_user(before, after, "cpu", others_than(after, shell.pid))
+    busiest = find_dominant_process(before, after, "cpu", others_than(after, shell.pid))
     assert busiest is not None and busiest.pid == shell.pid
     assert 0.35 < busiest.rate * (after.uptime_s - before.uptime_s) < 1.5
 

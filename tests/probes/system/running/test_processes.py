@@ -12,7 +12,7 @@ from hostdx.probes.system.processor.power import mean_watts, read_power_packages
 from hostdx.probes.system.running import processes
 from hostdx.probes.system.running.allowed import find_pinned_cpus
 from hostdx.probes.system.running.cgroup import Cgroup, read_cgroup
-from hostdx.probes.system.running.job_identity import JobLook, JobTarget, job_look, job_use
+from hostdx.probes.system.running.job_identity import JobLook, JobTarget, compute_job_use, look_at_job
 from hostdx.probes.system.running.processes import own_family, read_process_table
 from hostdx.probes.types import Absent, is_present
 from tests.fakes.hosts.processes import host_at, process
@@ -145,7 +145,7 @@ def _process(tree: Tree, pid: int, parent: int, user: int, system: int, **more: 
 
 def _look_at(tree: Tree, target: JobTarget, uptime: float) -> JobLook:
     tree.put("/proc/uptime", f"{uptime} 1\n")
-    look = job_look(tree.host(), target)
+    look = look_at_job(tree.host(), target)
     assert is_present(look)
     return look
 
@@ -159,7 +159,7 @@ def test_a_child_that_was_reaped_counts_once(tmp_path: Path) -> None:
         path.unlink() if path.is_file() else path.rmdir()
     (tmp_path / "proc/11").rmdir()
     _process(tree, 10, 1, 0, 0, children=400)  # 3 s of which were used before the first look
-    assert job_use(before, _look_at(tree, JobTarget("pid", "10"), 51.0)).cores == pytest.approx(1.0)
+    assert compute_job_use(before, _look_at(tree, JobTarget("pid", "10"), 51.0)).cores == pytest.approx(1.0)
 
 
 def test_a_user_and_a_group(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_a_user_and_a_group(tmp_path: Path) -> None:
         JobTarget("user", "5"),
         JobTarget("pid", "x"),
     ):
-        assert isinstance(job_look(tree.host(), target), Absent)
+        assert isinstance(look_at_job(tree.host(), target), Absent)
 
 
 def test_who_is_pinned(tmp_path: Path) -> None:

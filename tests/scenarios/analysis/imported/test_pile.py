@@ -17,7 +17,7 @@ from hostdx.scenarios.analysis.compare.run_summary import summarise_run
 from hostdx.scenarios.analysis.compare.snapshot import ParsedImportFile, RunSnapshot
 from hostdx.scenarios.analysis.imported.cross_run import history_findings
 from hostdx.scenarios.analysis.imported.findings import NOT_IMPORTED, RECOGNISED, file_findings
-from hostdx.scenarios.analysis.imported.pile import ResultSet, make_histories, make_result_set
+from hostdx.scenarios.analysis.imported.pile import ResultSet, judge_histories, make_result_set
 from hostdx.scenarios.analysis.imported.recording import recording_events
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.triage.rules.texts import finding_texts
@@ -201,7 +201,7 @@ def draw_noise(seed: int, count: int, share: float) -> list[float]:
 def test_a_step_is_found_where_it_is() -> None:
     values = [100 * math.exp(e) * (1.0 if n < 7 else 0.8) for n, e in enumerate(draw_noise(3, 14, 0.01))]
     order = make_results(a=values)
-    [history] = make_histories(order)
+    [history] = judge_histories(order)
     assert [s.before for s in history.steps] == [6] and abs(history.steps[0].ratio - 0.8) < 0.03
     first = history_findings(history and [history], order)[0]
     assert first.severity == "warning" and "r6 (2024-01-07)" in first.title
@@ -209,7 +209,7 @@ def test_a_step_is_found_where_it_is() -> None:
 
 def test_what_not_all_results_have_is_left_out() -> None:
     order = [*make_results(a=[1.0, 1.0], b=[1.0, 1.0]), *make_results(a=[1.0])]
-    assert [h.workload for h in make_histories(order)] == ["a"]
+    assert [h.workload for h in judge_histories(order)] == ["a"]
 
 
 SOURCES = Path(hostdx.probes.imports.__file__).parent

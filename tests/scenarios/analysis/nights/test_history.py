@@ -15,7 +15,7 @@ from hostdx.scenarios.analysis.nights.cusum import (
     BaselineReference,
     baseline_references,
     cusum_of_nights,
-    night_score,
+    night_deviation,
     shift_of_nights,
 )
 from hostdx.scenarios.analysis.nights.findings import slowdown_findings
@@ -180,8 +180,8 @@ def test_where_loads_differ_in_how_alike_their_nights_are_more_is_taken_for_sure
 
 def test_what_follows_the_night_before_is_expected() -> None:
     alike = OWN._replace(alike=0.5)
-    assert night_score(-0.02, alike, None) == pytest.approx(-2)
-    assert night_score(-0.01, alike, -0.02) == pytest.approx(0.0)
+    assert night_deviation(-0.02, alike, None) == pytest.approx(-2)
+    assert night_deviation(-0.01, alike, -0.02) == pytest.approx(0.0)
     assert (
         shift_of_nights([-0.05] * 4, OWN, 36) is not None and shift_of_nights([-0.05] * 4, alike, 36) is None
     )

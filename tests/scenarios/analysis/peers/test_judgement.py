@@ -21,7 +21,7 @@ from hostdx.scenarios.analysis.peers.screen import peers_for, screen_nodes, spli
 from hostdx.scenarios.analysis.peers.setting import (
     _suspect_setting,
     facts_that_tell_levels_apart,
-    suspect_settings,
+    suspected_settings,
 )
 from tests.every_case import every_case
 from tests.fakes.many_nodes import HARDWARE, Nodes, draw_heavy, draw_usual, screen_and_measure, table_of
@@ -108,7 +108,7 @@ def facts_of(name: str) -> dict[FactKey, Json]:
 
 def test_the_sole_setting_leads_and_names_of_nodes_are_none() -> None:
     table = table_of(NAMES, facts_of)
-    settings = suspect_settings(table, 7, [n for n in range(60) if n != 7])
+    settings = suspected_settings(table, 7, [n for n in range(60) if n != 7])
     assert (settings[0].subject, settings[0].name, settings[0].value) == ("sysctl", "vm.swappiness", 10)
     assert settings[0].theirs == ((60, 59),) and settings[0].matching == 0
     assert [(setting.subject, setting.name) for setting in settings[1:]] == [("disk:sda", "scheduler")]
@@ -129,7 +129,7 @@ def test_what_could_not_be_read_is_no_difference() -> None:
     table = FactTable()
     for number in range(20):
         table.add(str(number), {("a", "b"): "1"} if number else {}, [] if number else [("a", "b")])
-    assert suspect_settings(table, 0, range(1, 20)) == ()
+    assert suspected_settings(table, 0, range(1, 20)) == ()
 
 
 def test_the_table_is_bounded_and_a_fact_told_twice_counts_once() -> None:
@@ -226,5 +226,5 @@ def test_what_every_node_has_of_its_own_is_no_setting() -> None:
             ("disk:a", "firmware"): "C" if name == "node3" else "A" if name < "node6" else "B",
         },
     )  # fmt: skip
-    settings = suspect_settings(table, 3, [n for n in range(12) if n != 3])
+    settings = suspected_settings(table, 3, [n for n in range(12) if n != 3])
     assert [setting.name for setting in settings] == ["x.y", "firmware"]

@@ -11,8 +11,8 @@ from hostdx.scenarios.contention.measurement.operations import (
     MAX_SIDE_BYTES,
     PRIVATE_BYTES,
     WRITE_BYTES,
-    lay_out,
     make_operation,
+    make_shared_and_own_files,
 )
 from hostdx.scenarios.contention.plan import read_loads
 
@@ -20,7 +20,7 @@ from hostdx.scenarios.contention.plan import read_loads
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[int]:
     fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
-    lay_out(fd, 4)
+    make_shared_and_own_files(fd, 4)
     yield fd
     os.close(fd)
 

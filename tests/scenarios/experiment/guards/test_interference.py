@@ -296,9 +296,9 @@ def search_culprits(machine: Processes, *devices: str) -> tuple[FakeRun, Culprit
 
 def look_long_enough(machine: Processes, search: CulpritSearch) -> None:
     """Look now and again after as long as a name needs."""
-    search.in_gap()
+    search.look_in_gap()
     machine.charge(NAMED_AFTER_S)
-    search.in_gap()
+    search.look_in_gap()
 
 
 def culprit_text(search: CulpritSearch, kind: str, cpu_share: float = 0.0) -> str:
@@ -324,7 +324,7 @@ def test_looks_take_a_small_share_of_the_time(machine: Processes, cost_s: float,
     host = SlowHost(machine.root, machine.clock, cost_s)
     search = CulpritSearch(FakeRun(host=host, clock=machine.clock), ())
     for _ in range(100):
-        search.in_gap()
+        search.look_in_gap()
         machine.clock.advance(0.5)
     assert abs(host.looks - 100 / every) <= 1
     assert host.looks * cost_s / machine.clock.now() <= LOOK_SHARE * 1.01
@@ -356,7 +356,7 @@ def test_nobody_is_named_by_looks_of_less_than_two_seconds(machine: Processes) -
     machine.readable = {"rsync", "hog"}
     machine.charge(0, rsync=0, hog=0)
     _, search = search_culprits(machine, "vda")
-    search.in_gap()
+    search.look_in_gap()
     names = []
     for _ in range(10):
         machine.charge(0.4, {"rsync": 20_000_000}, hog=40)
@@ -369,10 +369,10 @@ def test_nobody_is_named_by_looks_of_less_than_two_seconds(machine: Processes) -
 def test_who_was_busiest_for_a_moment_only_is_not_named(machine: Processes) -> None:
     machine.charge(0, steady=0, moment=0)
     _, search = search_culprits(machine)
-    search.in_gap()
+    search.look_in_gap()
     for _ in range(8):
         machine.charge(0.5, steady=40)
-        search.in_gap()
+        search.look_in_gap()
     machine.charge(0.1, moment=10, steady=2)
     assert culprit_text(search, "cpu", 0.5) == ""
     machine.charge(0.5, steady=40)
@@ -384,7 +384,7 @@ def test_io_that_is_nobodys_is_said(machine: Processes) -> None:
     machine.charge(0, mine=0)
     run, search = search_culprits(machine, "vda")
     assert search.culprit_of_kind("device") is None  # nothing to compare with yet
-    search.in_gap()
+    search.look_in_gap()
     machine.charge(0.5)
     assert culprit_text(search, "device").startswith("seen on vda only")
     assert run.of(ev.Note) == []
@@ -403,7 +403,7 @@ def test_a_user_is_sent_to_root_only_where_root_sees_more(
     machine.readable = {"mine"}
     machine.charge(0, mine=0)
     _, search = search_culprits(machine, "vda")
-    search.in_gap()
+    search.look_in_gap()
     machine.charge(0.5)
     culprit = search.culprit_of_kind("device")
     assert culprit is not None and culprit.unnamed == unnamed

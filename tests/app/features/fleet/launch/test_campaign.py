@@ -35,7 +35,7 @@ def make_campaign(
     together: bool = False,
     **manner: object,
 ):  # type: ignore[no-untyped-def]
-    from hostdx.app.features.fleet.launch.campaign import FleetCampaign, LaunchManner
+    from hostdx.app.features.fleet.launch.campaign import FleetCampaign, LaunchSettings
     from hostdx.app.features.fleet.launch.errand import make_node_bundle
 
     head = FleetRunHead(
@@ -44,7 +44,7 @@ def make_campaign(
     path = fleet.place / "answers"
     folder = FleetFolder(path) if resumed else FleetFolder.make_new(path, head)
     settings = {"rsh": str(fleet.ssh), "python": sys.executable, "connect_s": 1.0, **manner}
-    return FleetCampaign(folder, head, make_node_bundle(str(fleet.bundle)), LaunchManner(**settings))
+    return FleetCampaign(folder, head, make_node_bundle(str(fleet.bundle)), LaunchSettings(**settings))
 
 
 def first_states(campaign) -> dict[str, str]:  # type: ignore[no-untyped-def]

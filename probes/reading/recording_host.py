@@ -21,7 +21,7 @@ from hostdx.probes.types import Absent, is_present
 MAX_KEPT_BYTES = 256 << 20
 
 
-class RecordedHost(Host):
+class RecordingHost(Host):
     """Live only. `files` maps real paths to texts, `links` symlinks to their targets, `folders` are empty or not."""
 
     def __init__(self) -> None:
@@ -139,7 +139,7 @@ class RecordedHost(Host):
 
 
 def write_archive(
-    host: RecordedHost,
+    host: RecordingHost,
     file: io.BufferedIOBase,
     redact: Callable[[str, str], str | None],
     name: Callable[[str], str] = lambda path: path,
