@@ -63,7 +63,7 @@ def time_left_s(session: RunSession) -> float | None:
             analyses_s = _analysis_seconds(session, step.id if is_load else session.workload)
             is_waiting = is_load and step.id != session.workload
             if told_left is None:
-                expected = _rest_of_step(session, step, expected, loads)
+                expected = _step_seconds_left(session, step, expected, loads)
             elif analyses_s is not None and told_left > LATE_SHARE * min(spare or math.inf, analyses_s[1]):
                 expected = _estimate_between(analyses_s[0], told_left)
             else:
@@ -95,7 +95,7 @@ def _estimate_between(earliest: float, latest: float) -> float:
     return math.sqrt(min(max(earliest, MIN_LEFT_SHARE * latest), latest) * latest)
 
 
-def _rest_of_step(session: RunSession, step: PlannedStep, expected: float, loads: set[str]) -> float:
+def _step_seconds_left(session: RunSession, step: PlannedStep, expected: float, loads: set[str]) -> float:
     """Return the seconds until the end of a step that tells nothing of it. One that overran its plan by ten seconds is
     expected to take ten more, and one that measures loads in turn as long for each load to come as for each before.
     """

@@ -59,7 +59,7 @@ FORMER = "extra"  # how results were written before they had types: by a name, w
 _result_decoder = Decoder(dict[str, Any])
 
 
-def _is_sound(event: ev.AnyEvent) -> bool:
+def _is_storable_event(event: ev.AnyEvent) -> bool:
     if isinstance(event, ev.FactRead):  # the many
         return isinstance(event.value, str) or is_showable(event.value)
     loose = _NO_TYPE.get(type(event))
@@ -157,7 +157,7 @@ class RecordingFollower:
             self._check_head(data[: data.index(b"\n")])
         try:
             events: list[ev.AnyEvent] = self._decoder.decode_lines(data)
-            if all(map(_is_sound, events)):
+            if all(map(_is_storable_event, events)):
                 self.line += data.count(b"\n")
                 self._time = events[-1].t if events else self._time
                 return events
@@ -172,7 +172,7 @@ class RecordingFollower:
                 continue
             try:
                 event = self._decoder.decode(line)
-                if not _is_sound(event):
+                if not _is_storable_event(event):
                     raise msgspec.ValidationError("value out of range - at `$.value`, `$.options`, ...")
                 self._time = event.t
                 yield event

@@ -38,7 +38,7 @@ def first_page(session: RunSession, recording: str, *, narrow: bool = False) -> 
     return (
         ReportSection("Result", tuple(_result_parts(session, narrow=narrow))),
         ReportSection("Can it be trusted?", tuple(_trust_parts(session))),
-        ReportSection("What to do", tuple(_to_do(session, recording))),
+        ReportSection("What to do", tuple(_to_do_parts(session, recording))),
         ReportSection("What was found", tuple(_finding_parts(session))),
     )
 
@@ -131,7 +131,7 @@ def _trust_parts(session: RunSession) -> list[Part]:
     return [Bullets(tuple(items))] if items else []
 
 
-def _to_do(session: RunSession, recording: str) -> list[Part]:
+def _to_do_parts(session: RunSession, recording: str) -> list[Part]:
     parts: list[Part] = []
     for remedy in list_remedies(session, recording):
         parts.append(paragraph_of(Strong(f"{remedy.title}.")))

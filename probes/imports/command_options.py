@@ -16,19 +16,19 @@ class NeutralSettings(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=1)
-def _all_neutral() -> dict[str, NeutralSettings]:
+def _neutral_settings() -> dict[str, NeutralSettings]:
     return load_format("neutral.toml", dict[str, NeutralSettings])
 
 
 def neutral_fields(kind: str) -> frozenset[str]:
-    return _all_neutral()[kind].fields
+    return _neutral_settings()[kind].fields
 
 
 def command_options(command: str | None, tool: str) -> str:
     """The options in a fixed order that only the command tells, without paths and neutral ones. "" where there is no
     command or no such option.
     """
-    neutral = _all_neutral()[tool]
+    neutral = _neutral_settings()[tool]
     words = [word.strip("\"'") for word in (command or "").split()[1:]]
     kept_words: list[str] = []
     skip = False

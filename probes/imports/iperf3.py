@@ -38,7 +38,7 @@ _NAMED = {
 }
 
 
-class _Document(msgspec.Struct):
+class _Iperf3Document(msgspec.Struct):
     start: dict[str, Json] = {}
     intervals: list[dict[str, Json]] = []
     end: dict[str, Json] = {}
@@ -50,7 +50,7 @@ class _Event(msgspec.Struct):
     data: Json
 
 
-class _Way(msgspec.Struct):
+class _TestDirection(msgspec.Struct):
     """One direction of the test: its sums, and those of its intervals."""
 
     name: str
@@ -73,7 +73,7 @@ def parse(source: ImportSource) -> ImportResult:
     document = documents[-1]
     start, end = document.start, document.end
     test = mapping_or_empty(start.get("test_start"))
-    ways = _find_ways(document, test)
+    ways = _find_directions(document, test)
     first = ways[0]
     cpu = mapping_or_empty(end.get("cpu_utilization_percent"))
     error, seconds = json_text.text_or_number(document.error), parse_number(test.get("duration"))
@@ -119,22 +119,22 @@ def parse(source: ImportSource) -> ImportResult:
     )
 
 
-def _read_documents(source: ImportSource) -> Iterator[_Document]:
+def _read_documents(source: ImportSource) -> Iterator[_Iperf3Document]:
     """Every test in the file, whatever form it was written in."""
     if source.head.lstrip().startswith(b'{"event":'):
         yield from _read_stream(source)
         return
-    for start, end, document in json_text.iterate_documents(source.data, _Document, "iperf3"):
+    for start, end, document in json_text.iterate_documents(source.data, _Iperf3Document, "iperf3"):
         twice = "sum_sent" in document.end and source.data.count(b'"sum_sent":', start, end) > 1
         yield _with_both_ways(source.data[start:end]) if twice else document
 
 
-def _read_stream(source: ImportSource) -> Iterator[_Document]:
+def _read_stream(source: ImportSource) -> Iterator[_Iperf3Document]:
     """`--json-stream`: an event a line; "end" closes a test."""
-    document = _Document()
+    document = _Iperf3Document()
     for _, _, event in json_text.iterate_documents(source.data, _Event, "iperf3"):
         if event.event == "start":
-            document = _Document(start=mapping_or_empty(event.data))
+            document = _Iperf3Document(start=mapping_or_empty(event.data))
         elif event.event == "interval":
             document.intervals.append(mapping_or_empty(event.data))
         elif event.event == "error":
@@ -142,12 +142,12 @@ def _read_stream(source: ImportSource) -> Iterator[_Document]:
         elif event.event == "end":
             document.end = mapping_or_empty(event.data)
             yield document
-            document = _Document()
+            document = _Iperf3Document()
     if document.intervals or document.error:
         yield document
 
 
-def _with_both_ways(data: bytes) -> _Document:
+def _with_both_ways(data: bytes) -> _Iperf3Document:
     """3.7 writes the sums of the way back under the keys of the way there, once more."""
     if len(data) > json_text.UNTYPED_LIMIT:
         raise ImportRefusedError("iperf3: both ways have the same keys in it", "run iperf3 3.12 or newer")
@@ -158,10 +158,10 @@ def _with_both_ways(data: bytes) -> _Document:
             renamed[f"{key}{_BACK}" if key in renamed else key] = value
         return renamed
 
-    return msgspec.convert(json.loads(data, object_pairs_hook=rename_second), _Document)
+    return msgspec.convert(json.loads(data, object_pairs_hook=rename_second), _Iperf3Document)
 
 
-def _find_ways(document: _Document, test: dict[str, Json]) -> list[_Way]:
+def _find_directions(document: _Iperf3Document, test: dict[str, Json]) -> list[_TestDirection]:
     """The way that was tested; with `--bidir` the way there and the way back."""
     protocol = json_text.text_or_number(test.get("protocol"), 20) or "TCP"
     end = document.end
@@ -171,9 +171,9 @@ def _find_ways(document: _Document, test: dict[str, Json]) -> list[_Way]:
         for stream in (streams if isinstance(streams, list) else [])
     ]
 
-    def make_way(name: str, suffix: str) -> _Way:
+    def make_way(name: str, suffix: str) -> _TestDirection:
         both = mapping_or_empty(end.get(f"sum{suffix}"))
-        return _Way(
+        return _TestDirection(
             name=f"iperf3 {protocol} {name}",
             sent=mapping_or_empty(end.get(f"sum_sent{suffix}")) or both,
             received=mapping_or_empty(end.get(f"sum_received{suffix}")) or both,
@@ -207,7 +207,7 @@ def _test_conditions(test: dict[str, Json], start: dict[str, Json]) -> dict[str,
     }
 
 
-def _make_points(way: _Way, ways: int) -> Iterator[SeriesPoint]:
+def _make_points(way: _TestDirection, ways: int) -> Iterator[SeriesPoint]:
     for interval in way.sums[:: -(-len(way.sums) // _MAX_POINTS) or 1]:
         at, rate = parse_number(interval.get("end")), parse_number(interval.get("bits_per_second"))
         if at is not None and rate is not None:
@@ -216,7 +216,7 @@ def _make_points(way: _Way, ways: int) -> Iterator[SeriesPoint]:
 
 
 def _make_measures(
-    way: _Way, seconds: float, error: str | None, conditions: dict[str, str]
+    way: _TestDirection, seconds: float, error: str | None, conditions: dict[str, str]
 ) -> Iterator[ImportedMeasure]:
     runs = tuple(rate / 8 for rate in way.interval_rates[:1000])
     invalid = f"iperf3 reports an error: {error}"[:200] if error else ""
@@ -244,7 +244,7 @@ def _make_measures(
         )  # fmt: skip
 
 
-def _find_contradictions(way: _Way) -> list[Contradiction]:
+def _find_contradictions(way: _TestDirection) -> list[Contradiction]:
     contradictions: list[Contradiction] = []
     for name, part in (("sum_sent", way.sent), ("sum_received", way.received)):
         rate, moved, seconds = (parse_number(part.get(k)) for k in ("bits_per_second", "bytes", "seconds"))

@@ -441,7 +441,7 @@ def _fact_value(text: str) -> Json:
     return text if value is None else int(value) if value.is_integer() else value
 
 
-class _Text(str):
+class _TemplateText(str):
     """A name's text in a template: `{size:bytes}`, `{test:lower}`, `{copies:copy|copies}`."""
 
     def __format__(self, spec: str) -> str:
@@ -456,16 +456,16 @@ class _Text(str):
         return f"{self} {singular if self == '1' else plural}" if plural else str(self)
 
 
-class _Texts(dict[str, _Text]):
-    def __missing__(self, key: str) -> _Text:
-        return _Text("")
+class _TemplateTexts(dict[str, _TemplateText]):
+    def __missing__(self, key: str) -> _TemplateText:
+        return _TemplateText("")
 
 
 def fill_template(text: str, names: Mapping[str, str]) -> str:
     """The text with its names filled in; a name that is not there is empty."""
     if "{" not in text:
         return text
-    return text.format_map(_Texts({name: _Text(value) for name, value in names.items()}))
+    return text.format_map(_TemplateTexts({name: _TemplateText(value) for name, value in names.items()}))
 
 
 _OPERATORS: dict[type[ast.AST], Callable[..., float]] = {

@@ -24,7 +24,7 @@ from hostdx.probes.profile.perf_records import (
     Record,
     SampleRecord,
 )
-from hostdx.probes.profile.takings import (
+from hostdx.probes.profile.rings import (
     HELD_BYTES,
     RecordWindow,
     RingReader,

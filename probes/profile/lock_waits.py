@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from hostdx.probes.profile.perf_records import USER_BELOW, LostRecord, SampleRecord
 from hostdx.probes.profile.perf_ring import NO_USER_CHAIN
-from hostdx.probes.profile.takings import HELD_BYTES, RecordWindow, SampledWindowReader, next_look_due
+from hostdx.probes.profile.rings import HELD_BYTES, RecordWindow, SampledWindowReader, next_look_due
 
 BEGIN, END = "lock/contention_begin", "lock/contention_end"
 MAX_WAYS, MAX_LOCKS, KEPT = 2000, 4096, 300

@@ -49,12 +49,12 @@ class ReadTrace:
                 yield from part._iterate_sources(visited_ids)
 
 
-class _Open(threading.local):
+class _OpenTraces(threading.local):
     def __init__(self) -> None:
         self.traces: list[ReadTrace] = []
 
 
-_OPEN = _Open()
+_OPEN = _OpenTraces()
 
 
 def note_read(source: str | ReadTrace) -> None:

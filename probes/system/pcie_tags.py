@@ -34,7 +34,7 @@ def read_pcie_tags(host: Host, devices: tuple[PciDevice, ...]) -> tuple[PcieTags
     decoded_tags: list[PcieTags] = []
     short = 0
     for device in devices:
-        data = _read_config(f"{DEVICES}/{device.address}/config")
+        data = _read_config_space(f"{DEVICES}/{device.address}/config")
         short += len(data) <= 64
         device_tags = decode_tags(device.address, data)
         if device_tags is not None:
@@ -48,7 +48,7 @@ def read_pcie_tags(host: Host, devices: tuple[PciDevice, ...]) -> tuple[PcieTags
 
 def decode_tags(address: str, data: bytes) -> PcieTags | None:
     """From a device's configuration space; None without PCI Express version 2 registers, or where it is cut short."""
-    at = _find_express(data)
+    at = _find_pcie_capability(data)
     if at is None or data[at + 2] & 0xF < 2 or at + _DEVCTL2 + 2 > 256:
         return None
     can = int.from_bytes(data[at + _DEVCAP2 : at + _DEVCAP2 + 4], "little")
@@ -60,8 +60,8 @@ def read_request_bytes(host: Host, address: str) -> int | Absent:
     """The largest read that the device may ask for at once (Device Control, bits 14:12; 7.5.3.4). 512 is usual."""
     if not host.live:
         return _captured_request_bytes(host, address)
-    data = _read_config(f"{DEVICES}/{address}/config")
-    at = _find_express(data)
+    data = _read_config_space(f"{DEVICES}/{address}/config")
+    at = _find_pcie_capability(data)
     if at is None or at + _DEVCTL + 2 > len(data):
         reason = "PCI configuration space beyond 64 bytes needs root" if len(data) <= 64 else "it has no PCIe"
         return Absent(reason, "permission" if len(data) <= 64 else "unsupported")
@@ -82,7 +82,7 @@ def _captured_request_bytes(host: Host, address: str) -> int | Absent:
     return Absent("lspci was not captured", "captured")
 
 
-def _find_express(data: bytes) -> int | None:
+def _find_pcie_capability(data: bytes) -> int | None:
     """Where the PCI Express capability begins; None without one, or where the list of capabilities is cut short."""
     if len(data) < 256:
         return None
@@ -95,7 +95,7 @@ def _find_express(data: bytes) -> int | None:
     return None
 
 
-def _read_config(path: str) -> bytes:
+def _read_config_space(path: str) -> bytes:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

@@ -50,7 +50,7 @@ def unambiguous_target(target: str) -> str:
     return f"nice:{name}/{_start_ticks_text(name)}" if kind == "nice" and "/" not in name else target
 
 
-class _Kind(NamedTuple):
+class _SettingKind(NamedTuple):
     """How a kind of setting is read and set, by what follows the colon."""
 
     read: Callable[[str], str]
@@ -70,7 +70,7 @@ _OFFLOADS = {"gso": (0x23, 0x24), "gro": (0x2B, 0x2C)}
 
 def _word_setting(
     commands: tuple[int, int, int], places: Mapping[str, int], words: tuple[str, ...] = ()
-) -> _Kind:
+) -> _SettingKind:
     """One word of a structure, by the setting's name. `words`: what the numbers 0, 1, … are called."""
     get, put, size = commands
 
@@ -88,7 +88,7 @@ def _word_setting(
         values[0], values[places[field]] = put, words.index(value) if words else int(value)
         send_ethtool_command(card, *values)
 
-    return _Kind(read, write)
+    return _SettingKind(read, write)
 
 
 def _read_offload(name: str) -> str:
@@ -113,7 +113,7 @@ _MESSAGE = struct.Struct("=IHHII")  # struct nlmsghdr
 _TRAFFIC = struct.Struct("=BxxxiIII")  # struct tcmsg: family, index, handle, parent, info
 
 
-def _index_of(card: str) -> int:
+def _interface_index(card: str) -> int:
     try:
         return socket.if_nametoindex(card)
     except OSError:  # without a number
@@ -124,7 +124,7 @@ def _read_qdisc(card: str) -> str:
     """The discipline at the root that a person set. "default" where the kernel chose it and would choose it again: it
     gives its own no handle, and below `mq` one for each queue.
     """
-    index = _index_of(card)
+    index = _interface_index(card)
     disciplines: list[tuple[str, int, int]] = []  # kind, handle, parent
     for body in _ask_kernel(_GET, _DUMP, _TRAFFIC.pack(0, index, 0, 0, 0)):
         _, its_index, handle, parent, _ = _TRAFFIC.unpack_from(body)
@@ -149,7 +149,7 @@ def _default_discipline() -> str:
 
 def _write_qdisc(card: str, value: str) -> None:
     """Set a discipline with its own defaults, or give the choice back to the kernel. What waits in it is dropped."""
-    traffic = _TRAFFIC.pack(0, _index_of(card), 0, _ROOT, 0)
+    traffic = _TRAFFIC.pack(0, _interface_index(card), 0, _ROOT, 0)
     if value == DEFAULT_DISCIPLINE:
         _ask_kernel(_DELETE, _ACK, traffic)
         return
@@ -336,13 +336,13 @@ def _write_atime(mountpoint: str, value: str) -> None:
         raise OSError(number, os.strerror(number))
 
 
-_KINDS: Mapping[str, _Kind] = {
+_KINDS: Mapping[str, _SettingKind] = {
     "ring": _word_setting(_RING_COMMANDS, _RING),
     "coalesce": _word_setting(_COALESCE_COMMANDS, _COALESCE),
     "adaptive": _word_setting(_COALESCE_COMMANDS, _ADAPTIVE, ("off", "on")),
-    "offload": _Kind(_read_offload, _write_offload),
-    "qdisc": _Kind(_read_qdisc, _write_qdisc),
-    "nice": _Kind(_read_nice, _write_nice),
-    "nice-children": _Kind(_read_children, _write_children),
-    "atime": _Kind(_read_atime, _write_atime),
+    "offload": _SettingKind(_read_offload, _write_offload),
+    "qdisc": _SettingKind(_read_qdisc, _write_qdisc),
+    "nice": _SettingKind(_read_nice, _write_nice),
+    "nice-children": _SettingKind(_read_children, _write_children),
+    "atime": _SettingKind(_read_atime, _write_atime),
 }

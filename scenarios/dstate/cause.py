@@ -165,10 +165,10 @@ def wait_cause_of(
     if kind != "block":
         return TaskWaitCause(kind, place.mountpoint if place else "", function)
     leaves = [d for d in below if place and d.name in place.devices] or below
-    return _in_the_block_layer(stuck, below, leaves, suspects, function)
+    return _block_layer_cause(stuck, below, leaves, suspects, function)
 
 
-def _in_the_block_layer(
+def _block_layer_cause(
     stuck: StuckTaskDetails,
     below: Sequence[DeviceState],
     leaves: Sequence[DeviceState],

@@ -82,12 +82,12 @@ class LoadExperiment:
     @property
     def is_over(self) -> bool:
         """Return whether nothing more can be measured or needs to be."""
-        return bool(self.reason or self.broken_off) or not (self._open_judges or self._must_continue)
+        return bool(self.reason or self.broken_off) or not (self._undecided_judges or self._must_continue)
 
     @property
     def as_undecided(self) -> UndecidedLoad:
         """Return what the planner needs to share out the rest of the budget."""
-        return undecided_load(self.workload.id, self._open_judges, self.pace)
+        return undecided_load(self.workload.id, self._undecided_judges, self.pace)
 
     @property
     def least_s(self) -> float:
@@ -98,11 +98,11 @@ class LoadExperiment:
     def first_look_s(self) -> float:
         """Return the seconds until the first interim analysis."""
         return max(
-            (judge.comparison.looks[0] * self.pace.group_s for judge in self._open_judges), default=0.0
+            (judge.comparison.looks[0] * self.pace.group_s for judge in self._undecided_judges), default=0.0
         )
 
     @property
-    def _open_judges(self) -> list[PairJudge]:
+    def _undecided_judges(self) -> list[PairJudge]:
         return [judge for judge in self.judges if not judge.is_decided and judge.pair in self.pairs]
 
     @property
@@ -281,7 +281,7 @@ class LoadExperiment:
 
     def _count_groups(self, lap: MeasuredGroups) -> None:
         self.groups += lap.groups
-        for judge in self._open_judges:
+        for judge in self._undecided_judges:
             for group in lap.groups:
                 judge.add(group, self.pace)
             if estimate := judge.running_estimate(self.run.elapsed_s(), lap.pooled, self.pace):
@@ -292,11 +292,11 @@ class LoadExperiment:
 
     def _settled_longer(self) -> bool:
         """Return whether the load begins anew because the two orders of a pair contradict each other."""
-        contradicted = any(judge.comparison.is_contradicted for judge in self._open_judges)
+        contradicted = any(judge.comparison.is_contradicted for judge in self._undecided_judges)
         return contradicted and self.scheduler.try_restart_with_settling(self.pace.left_s)
 
     def _emit_progress(self) -> None:
-        left = [judge.seconds_left(self.pace) for judge in self._open_judges]
+        left = [judge.seconds_left(self.pace) for judge in self._undecided_judges]
         known_s = [s for s in left if s is not None]
         again = (
             f", {count_noun(len(self.disturbed), self.scheduler.noun)} measured again"

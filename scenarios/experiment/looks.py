@@ -91,7 +91,7 @@ def _simpson_grid(points: int, half: float) -> tuple[list[float], list[float]]:
     return nodes, weights
 
 
-class _Paths(NamedTuple):
+class _PathMass(NamedTuple):
     """The runs that no analysis has stopped until now: nodes of the score sum, and weight times density at each."""
 
     groups: int
@@ -100,12 +100,12 @@ class _Paths(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _paths_after(counts: tuple[int, ...], cumulative: tuple[float, ...]) -> _Paths:
+def _paths_after(counts: tuple[int, ...], cumulative: tuple[float, ...]) -> _PathMass:
     """Return the runs that go on after analyses at these numbers of groups. Each analysis costs 15,000 exponentials,
     once a run.
     """
     if not counts:
-        return _Paths(0, [0.0], [1.0])
+        return _PathMass(0, [0.0], [1.0])
     before = _paths_after(counts[:-1], cumulative[:-1])
     critical = _critical_value(counts, cumulative)
     deviation = math.sqrt(counts[-1] - before.groups)
@@ -120,7 +120,7 @@ def _paths_after(counts: tuple[int, ...], cumulative: tuple[float, ...]) -> _Pat
         )
         for x, weight in zip(nodes, weights, strict=True)
     ]
-    return _Paths(counts[-1], nodes, mass)
+    return _PathMass(counts[-1], nodes, mass)
 
 
 @lru_cache(maxsize=1024)

@@ -54,11 +54,11 @@ def verdict_finding(
         "variant": variant,
         "current": target.current,
         "device": target.names_text,
-        "better": _name_loads(faster),
-        "worse": _name_loads(slower),
-        "open": _name_loads(open_ones),
-        "rest": f"; inconclusive for {_name_loads(open_ones)}" if open_ones else "",
-        "same": f"no material difference for {_name_loads(equal)}; " if equal else "",
+        "better": _loads_text(faster),
+        "worse": _loads_text(slower),
+        "open": _loads_text(open_ones),
+        "rest": f"; inconclusive for {_loads_text(open_ones)}" if open_ones else "",
+        "same": f"no material difference for {_loads_text(equal)}; " if equal else "",
     }
     severity: Severity = "notice"
     if moved:
@@ -81,7 +81,7 @@ def verdict_finding(
     )
 
 
-def _name_loads(verdicts: Sequence[ev.RunVerdict]) -> str:
+def _loads_text(verdicts: Sequence[ev.RunVerdict]) -> str:
     """Return what was loaded, in words: "eight random readers, four sequential readers"."""
     titles = {mix.id: mix.title for mix in MIXES}
     load_titles = (
@@ -91,7 +91,7 @@ def _name_loads(verdicts: Sequence[ev.RunVerdict]) -> str:
 
 
 def _format_verdict(verdict: ev.RunVerdict) -> str:
-    title = title_of_workload(_name_loads([verdict]), control=verdict.control)
+    title = title_of_workload(_loads_text([verdict]), control=verdict.control)
     text = f"{title}, {verdict.metric}: {effect_words(verdict)}, {count_noun(verdict.groups, 'group')}"
     seconds = reckoned_s(verdict)
     mix = next((m.id for m in MIXES if verdict.workload in (m.id, f"{m.id}-{verdict.variant}")), "")

@@ -99,7 +99,7 @@ def choose_scheduler_setup(host: Host, options: Options, *, has_root: bool) -> S
     if jobs and not why_not:
         _check_budget(budget, [job.workload for job in jobs if job.variant == variants[0]], needed)
     jobs = _allot_seconds(jobs, budget)
-    most = options.as_integer("most-written") or _default_bound(jobs, files)
+    most = options.as_integer("most-written") or _default_write_bytes(jobs, files)
     rate = _choose_write_rate(jobs, most - files)
     return SchedulerSetup(
         target=disks,
@@ -146,7 +146,7 @@ def _select_writing_jobs(jobs: Sequence[PairLoad]) -> list[PairLoad]:
     return [job for job in jobs if job.mix.has_writers and job.allotted_s]
 
 
-def _default_bound(jobs: Sequence[PairLoad], files: int) -> int:
+def _default_write_bytes(jobs: Sequence[PairLoad], files: int) -> int:
     """Enough to press for the fewest groups, in whole GiB; never less than for any run, never above 64 GiB."""
     pressing = (
         PRESSING_RATE * sum(needed_seconds(j.workload) for j in _select_writing_jobs(jobs)) / SPARE_BYTES

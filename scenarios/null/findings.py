@@ -44,7 +44,7 @@ def build_findings(
     null_findings = [_resolution_finding(answer, culprits, clean)]
     for verdict in verdicts:
         if verdict.is_different:
-            null_findings.append(_alike_but_different(answer, verdict))
+            null_findings.append(_false_difference_finding(answer, verdict))
     return null_findings
 
 
@@ -75,7 +75,7 @@ def _resolution_finding(answer: NullAnswer, culprits: Sequence[str], clean: bool
     )
 
 
-def _alike_but_different(answer: NullAnswer, verdict: ev.RunVerdict) -> Finding:
+def _false_difference_finding(answer: NullAnswer, verdict: ev.RunVerdict) -> Finding:
     return SAYS.finding(
         "difference",
         subject=f"{answer.directory} {verdict.workload}".strip(),

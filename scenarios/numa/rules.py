@@ -31,10 +31,10 @@ def check_card_links(host: Host) -> Iterator[Finding]:
     those = tuple(d for d in devices if d.kind in CARDS and not d.virtual_function)
     if not any(is_present(d.link) for d in those):
         raise RuleInapplicable("no network card or controller reports a PCIe link")
-    return _link_findings(those)
+    return _pcie_link_findings(those)
 
 
-def _link_findings(those: tuple[PciDevice, ...]) -> Iterator[Finding]:
+def _pcie_link_findings(those: tuple[PciDevice, ...]) -> Iterator[Finding]:
     nothing = Absent("not read by this rule", "unsupported")
     return findings.device_findings(those, nothing)
 

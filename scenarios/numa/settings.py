@@ -63,7 +63,7 @@ def _list_settings(host: Host) -> Iterator[Entry]:
         mode if isinstance(mode, Absent) else mode.mode,
         mode.source if is_present(mode) else "kernel log",
     )
-    yield from _read_clocks(host)
+    yield from _clock_entries(host)
     sleeping = read_idle_states(host)
     if isinstance(sleeping, Absent):
         yield make_entry("cpu", "idle_states", sleeping, f"{ROOT}/cpuidle")
@@ -141,7 +141,7 @@ def _format_distances(rows: tuple[tuple[int, ...], ...], table: NumaTable | Abse
     return f"{words} ({'as' if rows == used else 'not as'} the kernel uses them)"
 
 
-def _read_clocks(host: Host) -> Iterator[Entry]:
+def _clock_entries(host: Host) -> Iterator[Entry]:
     frequencies = read_frequency(host)
     folder = f"{ROOT}/cpufreq/policy*"
     if isinstance(frequencies, Absent):

@@ -42,7 +42,7 @@ def make_plan(host: Host, request: ProofRequest, options: Options, planned: Call
             *(action for setting in request.settings for action in setting.actions),
         ),
         writes=tuple(_list_writes(writing)),
-        differs=tuple(_list_set_along(request)),
+        differs=tuple(_side_setting_texts(request)),
         rights=("root",),
         seconds=request.budget_s + prepare_s + 2.0,
         measuring_s=request.budget_s,
@@ -59,7 +59,7 @@ def _list_writes(loads: Sequence[ProofLoad]) -> Iterator[PlannedWrite]:
         yield PlannedWrite(leaf, sum(load.size_bytes for load in own), own[0].directory)
 
 
-def _list_set_along(request: ProofRequest) -> Iterator[str]:
+def _side_setting_texts(request: ProofRequest) -> Iterator[str]:
     """Yield what the kernel sets along with a setting, and what is therefore compared with it."""
     for setting in request.settings:
         for pattern in dict.fromkeys(pattern for action in setting.actions for pattern in action.side_paths):

@@ -32,7 +32,7 @@ MAX_INDEX_BYTES = 64 << 20
 _NAME = re.compile(r"(\d{6})-(\d)-[0-9TZ]{16}\.jsonl")
 
 
-class _Entry(msgspec.Struct, frozen=True):
+class _CachedRun(msgspec.Struct, frozen=True):
     """A recording as it was when it was read: another size or time, and it is read again."""
 
     size: int
@@ -42,7 +42,7 @@ class _Entry(msgspec.Struct, frozen=True):
 
 class _Index(msgspec.Struct):
     schema: str
-    entries: dict[str, _Entry] = {}
+    entries: dict[str, _CachedRun] = {}
 
 
 _decoder = Decoder(_Index)
@@ -105,16 +105,16 @@ class Nights:
             store.delete_recording_and_parts(path)
         return removed
 
-    def _read_entries(self) -> dict[str, _Entry]:
+    def _read_entries(self) -> dict[str, _CachedRun]:
         indexed = self._read_index()
-        entries: dict[str, _Entry] = {}
+        entries: dict[str, _CachedRun] = {}
         before: Path | None = None  # the last measured one
         for path in self.recording_paths:
             try:
                 there = path.stat()
                 entry = indexed.get(path.name)
                 if entry is None or (entry.size, entry.changed_ns) != (there.st_size, there.st_mtime_ns):
-                    entry = _Entry(there.st_size, there.st_mtime_ns, _read_run(path, before))
+                    entry = _CachedRun(there.st_size, there.st_mtime_ns, _read_run(path, before))
             except (OSError, Failure, ValueError) as why:
                 self.troubles.append(f"{path}: {why}")
                 continue
@@ -123,7 +123,7 @@ class Nights:
                 before = path
         return entries
 
-    def _read_index(self) -> dict[str, _Entry]:
+    def _read_index(self) -> dict[str, _CachedRun]:
         """Nothing where there is none, or none of this version."""
         try:
             read: _Index = _decoder.decode(read_trusted_file(self.folder / INDEX, MAX_INDEX_BYTES))

@@ -29,7 +29,7 @@ _SLOWER = "▲ slower"
 def nights_document(history: HostHistory, troubles: Sequence[str] = ()) -> doc.ReportDocument:
     sections = (
         doc.ReportSection("Since when", tuple(_event_parts(history))),
-        doc.ReportSection("Each load", _course_parts(history)),
+        doc.ReportSection("Each load", _load_chart_parts(history)),
         doc.ReportSection("What changed on the host", _change_parts(history)),
         doc.ReportSection("Figures", _figure_table(history)),
         doc.ReportSection("Nights", _night_parts(history, troubles), appendix=True),
@@ -98,7 +98,7 @@ def line_order(history: HostHistory) -> list[LoadNights]:
     return sorted(fit, key=lambda load: (not load.slow, load.key not in turned))
 
 
-def _course_parts(history: HostHistory) -> tuple[doc.Part, ...]:
+def _load_chart_parts(history: HostHistory) -> tuple[doc.Part, ...]:
     drawn = line_order(history)[:_MAX_DRAWN]
     if not drawn:
         return ()

@@ -170,7 +170,7 @@ class HistoryScreen(Base):
     def compose_body(self) -> Iterable[Widget]:
         yield DrawnPanel(self._lead_lines, id="lead")
         yield LoadList(self._history)
-        yield DrawnPanel(self._course_lines, id="values")
+        yield DrawnPanel(self._load_chart_lines, id="values")
         yield DrawnPanel(self._slowdown_lines, id="about")
 
     @property
@@ -199,7 +199,7 @@ class HistoryScreen(Base):
         shown = out[:MAX_ABOUT_LINES]
         return shown if shown == out else [*shown[:-1], crop_line(shown[-1], width)]
 
-    def _course_lines(self, width: int, height: int) -> list[Line]:
+    def _load_chart_lines(self, width: int, height: int) -> list[Line]:
         """The load under the cursor night by night, in per cent of its baseline; `▲` since it is slower."""
         loads, load = self.query_one(LoadList), self._selected_load
         if load is None or height < MIN_COURSE_LINES:

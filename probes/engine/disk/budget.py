@@ -25,7 +25,7 @@ class WriteBudget:
     def __init__(self, most_bytes: int = MAX_WRITTEN_BYTES) -> None:
         self.most_bytes = most_bytes
         self.benches = 0  # how many share it
-        self._loads: dict[str, _Account] = {}
+        self._loads: dict[str, _LoadAccount] = {}
 
     @property
     def spent_bytes(self) -> int:
@@ -42,10 +42,10 @@ class WriteBudget:
     def set_load_share(self, load: str, share: float, presumed: float = 1.0) -> None:
         """`share` (0..1) of what is left now is for this load, which may amplify by `presumed`. Once a load."""
         if load not in self._loads:
-            self._loads[load] = _Account(presumed, int(self.left_bytes * share), share)
+            self._loads[load] = _LoadAccount(presumed, int(self.left_bytes * share), share)
 
     def charge(self, our_bytes: int, device_bytes: int | None, load: str = "") -> None:
-        self._loads.setdefault(load, _Account(1.0, None)).add(our_bytes, device_bytes)
+        self._loads.setdefault(load, _LoadAccount(1.0, None)).add(our_bytes, device_bytes)
 
     def bytes_left_for(self, load: str) -> int:
         """Bytes of ours that this load may still write."""
@@ -59,7 +59,7 @@ class WriteBudget:
         """Raises WriteBudgetSpent where `wanted_bytes` of ours must not be written (any more), so many times."""
         if refusal := self.refusal_text(wanted_bytes, load, times):
             lacking = (wanted_bytes * times - self.bytes_left_for(load)) * self.write_amplification(load)
-            account = self._loads.get(load, _Account(1.0, None))
+            account = self._loads.get(load, _LoadAccount(1.0, None))
             raise WriteBudgetSpent(refusal, self.most_bytes, account.spent_bytes, int(lacking), account.share)
 
     def refusal_text(self, wanted_bytes: int, load: str = "", times: int = 1) -> str:
@@ -84,7 +84,7 @@ class WriteBudget:
         return f"{spent}, {units.format_size(left)} are left for this load, and {blocks} at full length need more"
 
 
-class _Account:
+class _LoadAccount:
     """What one load wrote, and how much of it the device saw."""
 
     def __init__(self, presumed: float, most_bytes: int | None, share: float = 1.0) -> None:

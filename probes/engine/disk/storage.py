@@ -152,7 +152,7 @@ class StorageBench:
                 bench._files.reopen()
             laid: list[tuple[str, TestFile]] = []
             for bench, number in order:
-                laying = asyncio.ensure_future(asyncio.to_thread(bench._lay_place, number, kinds))
+                laying = asyncio.ensure_future(asyncio.to_thread(bench._create_file_set, number, kinds))
                 try:
                     laid += [(bench.directory, file) for file in await asyncio.shield(laying)]
                 except asyncio.CancelledError:  # what it makes must be there when it is cleared away
@@ -171,13 +171,13 @@ class StorageBench:
                 await bench.close()
             raise
 
-    def _lay_place(self, number: int, kinds: set[str]) -> list[TestFile]:
+    def _create_file_set(self, number: int, kinds: set[str]) -> list[TestFile]:
         """Make one file set, with a file for each of these kinds of load. Raise BenchRefused."""
         if self._files.closed:  # by a run that was ended meanwhile
             return []
         sizes = zip(("read", "write"), read_and_written_file_bytes(self.size_bytes, self.places), strict=True)
         try:
-            with self._open_place(number) as directory:
+            with self._open_file_set(number) as directory:
                 return [
                     file
                     for kind, size in sizes
@@ -187,7 +187,7 @@ class StorageBench:
             raise cannot_use_error(self.directory, error) from error
 
     @contextmanager
-    def _open_place(self, number: int) -> Iterator[int]:
+    def _open_file_set(self, number: int) -> Iterator[int]:
         """Yield a descriptor of the file set's directory, which is made where there is a directory of our own."""
         if self.private is None:
             with open_directory(self.directory) as directory:

@@ -49,7 +49,7 @@ _RATIOS: tuple[tuple[str, str, str, _Better], ...] = (
 )
 
 
-class _Line(msgspec.Struct):
+class _PerfLine(msgspec.Struct):
     interval: Json = None
     value: Json = msgspec.field(name="counter-value", default=None)
     event: Json = None
@@ -89,7 +89,7 @@ class _PerfCount(NamedTuple):
     place: str = ""
 
 
-class _Counts:
+class _PerfCounts:
     """The counts of one run, summed over its intervals."""
 
     def __init__(self) -> None:
@@ -128,16 +128,16 @@ class _Counts:
             self.running[name] = min(self.running.get(name, count.running), count.running)
 
 
-class _Runs:
+class _PerfRuns:
     """The counts of each call of perf in one file (`--append`), and what else the file holds."""
 
     def __init__(self) -> None:
-        self.runs = [_Counts()]
+        self.runs = [_PerfCounts()]
         self.bad = self.metrics = 0
 
     def add(self, count: _PerfCount) -> None:
         if self.runs[-1].is_before(count) and len(self.runs) < _MAX_RUNS:
-            self.runs.append(_Counts())
+            self.runs.append(_PerfCounts())
         self.runs[-1].add(count)
 
 
@@ -159,8 +159,8 @@ def parse_text(source: ImportSource) -> ImportResult:
     return _sum_counts("perf-text", source, _text_counts)
 
 
-def _json_counts(source: ImportSource, counts: _Runs) -> Iterator[_PerfCount]:
-    decoder = msgspec.json.Decoder(_Line)
+def _json_counts(source: ImportSource, counts: _PerfRuns) -> Iterator[_PerfCount]:
+    decoder = msgspec.json.Decoder(_PerfLine)
     for line in source.read_lines():
         text = line.strip().rstrip(",")
         if not text.startswith("{"):
@@ -179,7 +179,7 @@ def _json_counts(source: ImportSource, counts: _Runs) -> Iterator[_PerfCount]:
             counts.metrics += 1
 
 
-def _csv_counts(source: ImportSource, _: _Runs) -> Iterator[_PerfCount]:
+def _csv_counts(source: ImportSource, _: _PerfRuns) -> Iterator[_PerfCount]:
     for line in source.read_lines():
         if not _CSV.match(line):
             continue
@@ -198,7 +198,7 @@ def _csv_counts(source: ImportSource, _: _Runs) -> Iterator[_PerfCount]:
             yield _PerfCount(fields[2], _parse_decimal(fields[0]), fields[1], running, at_s)
 
 
-def _text_counts(source: ImportSource, counts: _Runs) -> Iterator[_PerfCount]:
+def _text_counts(source: ImportSource, counts: _PerfRuns) -> Iterator[_PerfCount]:
     begun = False
     for line in source.read_lines():
         begun = begun or _BEGINS.decode() in line
@@ -242,10 +242,10 @@ def _split_pmu_and_event(event: str) -> tuple[str, str]:
 
 
 def _sum_counts(
-    kind: str, source: ImportSource, read: Callable[[ImportSource, _Runs], Iterator[_PerfCount]]
+    kind: str, source: ImportSource, read: Callable[[ImportSource, _PerfRuns], Iterator[_PerfCount]]
 ) -> ImportResult:
-    """`read`: yields the counts of the file, and tells `_Runs` what else it met."""
-    every = _Runs()
+    """`read`: yields the counts of the file, and tells `_PerfRuns` what else it met."""
+    every = _PerfRuns()
     for count in read(source, every):
         every.add(count)
     runs, counts = every.runs, every.runs[-1]
@@ -276,7 +276,7 @@ def _sum_counts(
     )  # fmt: skip
 
 
-def _count_measures(counts: _Counts) -> Iterator[ImportedMeasure]:
+def _count_measures(counts: _PerfCounts) -> Iterator[ImportedMeasure]:
     """Every count, and the mean power of every energy."""
     for event, value in counts.totals.items():
         if value is None:

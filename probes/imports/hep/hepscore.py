@@ -185,7 +185,7 @@ def judge_score(detail: HepScore) -> tuple[list[ImportedMeasure], list[Contradic
         troubles.append(ImportTrouble(id="hepscore.not-measured", subject=name, said=score_text, fatal=True))
     elif detail.score is not None:
         measures += make_measures(
-            name, ("score", detail.score, ""), conditions=_all_conditions(detail.workloads),
+            name, ("score", detail.score, ""), conditions=_score_conditions(detail.workloads),
             invalid=f"its status is {detail.status}" if _has_failed(detail.status) else "",
         )  # fmt: skip
         if detail.recomputed is None:
@@ -224,7 +224,7 @@ def _has_failed(status: str | None) -> bool:
     return status is not None and status.lower() != "success"
 
 
-def _all_conditions(workloads: Sequence[HepWorkload]) -> dict[str, str]:
+def _score_conditions(workloads: Sequence[HepWorkload]) -> dict[str, str]:
     """Of a score: those of all its workloads, each under its name."""
     return {f"{w.name} {name}": value for w in workloads for name, value in _workload_conditions(w).items()}
 

@@ -28,7 +28,7 @@ _SECONDS = 120
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
-class _Child(msgspec.Struct):
+class _DarshanAnswer(msgspec.Struct):
     detail: Darshan | None = None
     error: str = ""
     damaged: bool = False
@@ -90,9 +90,9 @@ def parse(source: ImportSource) -> ImportResult:
     return make_result(child.detail, "darshan")
 
 
-def _read_answer(file: IO[bytes]) -> _Child | None:
+def _read_answer(file: IO[bytes]) -> _DarshanAnswer | None:
     file.seek(0)
     try:
-        return msgspec.json.decode(file.read(MAX_WRITTEN_BYTES), type=_Child)
+        return msgspec.json.decode(file.read(MAX_WRITTEN_BYTES), type=_DarshanAnswer)
     except msgspec.MsgspecError:
         return None

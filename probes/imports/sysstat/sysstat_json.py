@@ -31,12 +31,12 @@ class _Hosts(msgspec.Struct):
     hosts: list[_Host]
 
 
-class _Top(msgspec.Struct):
+class _SysstatDocument(msgspec.Struct):
     sysstat: _Hosts
 
 
 def parse(source: ImportSource) -> ImportResult:
-    top, _ = json_text.decode_first(source.data, _Top, "sysstat")
+    top, _ = json_text.decode_first(source.data, _SysstatDocument, "sysstat")
     if not top.sysstat.hosts:
         raise ImportRefusedError("sysstat: no host in it", "export it again: sadf -j FILE -- -A")
     host = top.sysstat.hosts[0]

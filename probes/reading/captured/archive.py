@@ -153,7 +153,7 @@ class UnpackedCounts(NamedTuple):
 def unpack_archive(archive: str, into: str) -> UnpackedCounts:
     """Raises ArchiveRefusedError."""
     count = unpacked_count = left_out = total = 0
-    tree = _Tree(into)
+    tree = _UnpackedTree(into)
     try:
         with os.fdopen(open_trusted_regular(archive), "rb") as file:
             members = _CrowdFilter(archive, _open_decompressed(file))
@@ -195,7 +195,7 @@ def _is_allowed_member(member: tarfile.TarInfo) -> bool:
     return plain and member.size <= MAX_FILE_BYTES and "\0" not in member.linkname
 
 
-class _Tree:
+class _UnpackedTree:
     """The folders below `into` that this unpacking made: only these are written to, and none is a link."""
 
     def __init__(self, into: str) -> None:

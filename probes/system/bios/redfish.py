@@ -132,7 +132,7 @@ class _BmcError(Exception):
         self.absent = Absent(reason, kind)
 
 
-class _Place(msgspec.Struct, frozen=True):
+class _RedfishAddress(msgspec.Struct, frozen=True):
     secure: bool
     name: str
     port: int
@@ -164,7 +164,7 @@ def read_redfish_bios(
         login = find_credentials(place.name)
         if isinstance(login, Absent):
             return login
-        client = _Client(place, login, _make_context(place, ca_file), time.monotonic() + within_s)
+        client = _RedfishClient(place, login, _make_context(place, ca_file), time.monotonic() + within_s)
     except _BmcError as failed:
         return failed.absent
     # A name server or a controller that drips bytes can hold a read for ever: the thread is left behind then.
@@ -177,7 +177,7 @@ def read_redfish_bios(
     return Absent(f"{place.address_text} did not answer within {within_s:g} s", "timeout", place.address_text)
 
 
-def _fetch_bios(client: _Client, wanted: Wanted) -> BiosAttributes | Absent:
+def _fetch_bios(client: _RedfishClient, wanted: Wanted) -> BiosAttributes | Absent:
     try:
         return _read_bios(client, wanted)
     except _BmcError as failed:
@@ -186,7 +186,7 @@ def _fetch_bios(client: _Client, wanted: Wanted) -> BiosAttributes | Absent:
         client.close_connection()
 
 
-def _parse_url(url: str) -> _Place:
+def _parse_url(url: str) -> _RedfishAddress:
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -207,10 +207,10 @@ def _parse_url(url: str) -> _Place:
     if path and not path.startswith("/redfish/v1"):
         raise _BmcError("the path of the Redfish URL must be empty or begin with /redfish/v1", "invalid")
     secure = parts.scheme == "https"
-    return _Place(secure, parts.hostname, port or (443 if secure else 80), path)
+    return _RedfishAddress(secure, parts.hostname, port or (443 if secure else 80), path)
 
 
-def _make_context(place: _Place, ca_file: str | None) -> ssl.SSLContext | None:
+def _make_context(place: _RedfishAddress, ca_file: str | None) -> ssl.SSLContext | None:
     if not place.secure:
         return None
     try:
@@ -227,11 +227,11 @@ def _make_context(place: _Place, ca_file: str | None) -> ssl.SSLContext | None:
         raise _BmcError(f"{ca_file}: {why}", "invalid") from None
 
 
-class _Client:
+class _RedfishClient:
     """One GET a call, on a connection of its own: some controllers close kept ones in the middle."""
 
     def __init__(
-        self, place: _Place, login: Credentials, context: ssl.SSLContext | None, deadline: float
+        self, place: _RedfishAddress, login: Credentials, context: ssl.SSLContext | None, deadline: float
     ) -> None:
         self._place, self._login, self._context, self._deadline = place, login, context, deadline
         self._connection: http.client.HTTPConnection | None = None
@@ -323,7 +323,7 @@ def _check_status(status: int, address: str) -> None:
         raise _BmcError(f"{address} answered with HTTP status {status}", "unsupported")
 
 
-def _read_bios(client: _Client, wanted: Wanted) -> BiosAttributes:
+def _read_bios(client: _RedfishClient, wanted: Wanted) -> BiosAttributes:
     place = client._place
     system = client.get(_system_path(client, place))
     bios = client.get(_follow_link(system.get("Bios"), "its system has no BIOS resource", place))
@@ -340,7 +340,7 @@ def _read_bios(client: _Client, wanted: Wanted) -> BiosAttributes:
     )
 
 
-def _system_path(client: _Client, place: _Place) -> str:
+def _system_path(client: _RedfishClient, place: _RedfishAddress) -> str:
     if "/Systems/" in place.path:
         return place.path
     root = client.get("/redfish/v1/")
@@ -356,7 +356,7 @@ def _system_path(client: _Client, place: _Place) -> str:
     return _follow_link(members[0], "the service has no systems", place)
 
 
-def _follow_link(value: object, missing: str, place: _Place) -> str:
+def _follow_link(value: object, missing: str, place: _RedfishAddress) -> str:
     path = value.get("@odata.id") if isinstance(value, dict) else None
     if not isinstance(path, str):
         raise _BmcError(f"{place.address_text}: {missing}", "unsupported")
@@ -364,7 +364,7 @@ def _follow_link(value: object, missing: str, place: _Place) -> str:
 
 
 def _read_pending(
-    client: _Client, bios: dict[str, Json], values: dict[str, str], wanted: Wanted
+    client: _RedfishClient, bios: dict[str, Json], values: dict[str, str], wanted: Wanted
 ) -> dict[str, str]:
     """Return what a restart will change. A controller that does not tell has nothing pending that we could know."""
     settings = bios.get("@Redfish.Settings")

@@ -60,7 +60,7 @@ def list_smart_disks(host: Host) -> list[BlockDevice]:
     ]
 
 
-def _captured_names(host: Host) -> Iterator[str]:
+def _captured_device_names(host: Host) -> Iterator[str]:
     """Yield the disks of which a sosreport holds SMART, also where it does not hold their buses."""
     for path in (
         *host.glob_paths("/sos_commands/*/smartctl_*.dev.*"),
@@ -79,7 +79,7 @@ def smart_reports(host: Host) -> dict[str, Smart | Absent]:
             *names,
             *(name.partition("n1")[0] for name in names),
         }  # a controller's report is its disk's
-        names += sorted(set(_captured_names(host)) - known_names)
+        names += sorted(set(_captured_device_names(host)) - known_names)
     return dict(zip(names, _read_reports(host, names), strict=True))
 
 

@@ -176,8 +176,8 @@ class Ruleset(msgspec.Struct, frozen=True, kw_only=True):
 @compute_once_per_host
 def read_ruleset(host: Host) -> Ruleset | Absent:
     """The live ruleset's reverse-path checks; Absent where none of it could be read (not root, no tool)."""
-    native = _read_native(host)
-    legacy = _read_legacy(host)
+    native = _read_nf_tables(host)
+    legacy = _read_ip_tables(host)
     if isinstance(native, Absent) and isinstance(legacy, Absent):
         return native
     parts = [part for part in (native, legacy) if is_present(part)]
@@ -188,7 +188,7 @@ def read_ruleset(host: Host) -> Ruleset | Absent:
     )
 
 
-def _read_native(host: Host) -> Ruleset | Absent:
+def _read_nf_tables(host: Host) -> Ruleset | Absent:
     """Return what nf_tables holds: nft's own rules and those of iptables-nft."""
     first: Absent | None = None
     for command in _NATIVE:
@@ -218,7 +218,7 @@ def _with_details(host: Host, read: Ruleset) -> Ruleset:
     return Ruleset(rules=tuple(rules), sources=tuple(sources), sizes=read.sizes)
 
 
-def _read_legacy(host: Host) -> Ruleset | Absent:
+def _read_ip_tables(host: Host) -> Ruleset | Absent:
     """Return what ip_tables and ip6_tables hold. Asked only where a table is loaded: asking loads the modules."""
     rules: list[ReversePathRule] = []
     sources: list[str] = []

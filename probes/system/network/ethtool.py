@@ -100,10 +100,10 @@ def read_coalescing(host: Host, card: str) -> Coalescing | Absent:
 
 def read_features(host: Host, card: str) -> dict[str, tuple[bool, bool]] | Absent:
     """`ethtool -k` : name -> (on, fixed)."""
-    return _read_once(host, card, "-k", _parse_switches)
+    return _read_once(host, card, "-k", _parse_offload_flags)
 
 
-def _parse_switches(text: str) -> dict[str, tuple[bool, bool]]:
+def _parse_offload_flags(text: str) -> dict[str, tuple[bool, bool]]:
     rows = re.findall(r"^\s*([a-z0-9-]+): (on|off)( \[.*\])?", text, re.MULTILINE)
     return {name: (state == "on", "fixed" in more) for name, state, more in rows}
 

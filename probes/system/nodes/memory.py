@@ -24,13 +24,13 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 def read_memory(host: Host) -> Memory:
     """From /proc/meminfo. On a live host whose kernel has no MemAvailable psutil's estimate is taken."""
     values = read_meminfo(host)
-    available = _bytes_of(values, "MemAvailable")
+    available = _meminfo_bytes(values, "MemAvailable")
     if isinstance(available, Absent) and host.live and is_present(values):
-        available = _estimate_available()
+        available = _estimate_available_bytes()
     return Memory(
-        total=_bytes_of(values, "MemTotal"),
+        total=_meminfo_bytes(values, "MemTotal"),
         available=available,
-        swap_total=_bytes_of(values, "SwapTotal"),
+        swap_total=_meminfo_bytes(values, "SwapTotal"),
         transparent_huge_pages=host.read_bracketed("/sys/kernel/mm/transparent_hugepage/enabled"),
     )
 
@@ -65,13 +65,13 @@ def read_offline_bytes(host: Host) -> int | Absent:
     return block_bytes * sum(host.read_word(f"{BLOCKS}/{block}/state") == "offline" for block in blocks)
 
 
-def _bytes_of(values: dict[str, int] | Absent, name: str) -> int | Absent:
+def _meminfo_bytes(values: dict[str, int] | Absent, name: str) -> int | Absent:
     if isinstance(values, Absent):
         return values
     return values.get(name, Absent(f"/proc/meminfo has no {name}", "unsupported", "/proc/meminfo"))
 
 
-def _estimate_available() -> int | Absent:
+def _estimate_available_bytes() -> int | Absent:
     try:
         import psutil
 

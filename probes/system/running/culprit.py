@@ -52,10 +52,10 @@ def find_dominant_process(
     `raised_floor` (a
     twentieth of a CPU, or 64 KiB/s) and a quarter of what all others used, or where it cannot be read.
     """
-    everybody = list(_measure_users(before, after, resource, own_pids))
+    everybody = list(_measure_use(before, after, resource, own_pids))
     people = [user for user in everybody if not after.processes[user.pid].kernel_thread]
-    asked = people if _rank_users_above_floor(people, resource, raised_floor) else everybody
-    busiest = next(iter(_rank_users_above_floor(asked, resource, raised_floor)), None)
+    asked = people if _rank_above_floor(people, resource, raised_floor) else everybody
+    busiest = next(iter(_rank_above_floor(asked, resource, raised_floor)), None)
     # Of all that was used, also by those who used little each: three hundred of them are not one daemon's fault.
     used = sum(user.rate for user in asked)
     return busiest if busiest is not None and busiest.rate >= NAMED_SHARE * used else None
@@ -70,7 +70,7 @@ def used_quarter_of_total(
 ) -> bool:
     """Return whether the process used a quarter of what all outside `own_pids` used in between."""
     rates = {
-        (user.pid, user.start_ticks): user.rate for user in _measure_users(before, after, resource, own_pids)
+        (user.pid, user.start_ticks): user.rate for user in _measure_use(before, after, resource, own_pids)
     }
     return rates.get((process.pid, process.start_ticks), 0.0) >= NAMED_SHARE * sum(rates.values()) > 0
 
@@ -136,7 +136,7 @@ def _groups_and_total_by(
     """By each key of a process what those with it used together, and what all used. Without the kernel's threads."""
     groups: dict[str, BusyGroup] = {}
     total = 0.0
-    for user in _measure_users(before, after, "cpu", own_pids):
+    for user in _measure_use(before, after, "cpu", own_pids):
         if after.processes[user.pid].kernel_thread:
             continue
         total += user.rate
@@ -163,10 +163,10 @@ def rank_by_use(
     raised_floor: float | None = None,
 ) -> list[BusyProcess]:
     """As `find_dominant_process`, all that used `raised_floor`: who used most first."""
-    return _rank_users_above_floor(_measure_users(before, after, resource, own_pids), resource, raised_floor)
+    return _rank_above_floor(_measure_use(before, after, resource, own_pids), resource, raised_floor)
 
 
-def _rank_users_above_floor(
+def _rank_above_floor(
     users: Iterable[BusyProcess], resource: Resource, raised_floor: float | None
 ) -> list[BusyProcess]:
     usual = MIN_CPUS if resource == "cpu" else MIN_BYTES_PER_S
@@ -179,12 +179,12 @@ def rank_commands(
 ) -> list[list[BusyProcess]]:
     """Return the processes of each command that used something; the command whose processes used most comes first."""
     commands: defaultdict[str, list[BusyProcess]] = defaultdict(list)
-    for user in _measure_users(before, after, resource, own_pids):
+    for user in _measure_use(before, after, resource, own_pids):
         commands[user.name].append(user)
     return sorted(commands.values(), key=lambda users: -sum(user.rate for user in users))
 
 
-def _measure_users(
+def _measure_use(
     before: ProcessTable, after: ProcessTable, resource: Resource, own_pids: frozenset[int]
 ) -> Iterator[BusyProcess]:
     between_s = max(after.uptime_s - before.uptime_s, 0.01)
@@ -247,7 +247,7 @@ def others_cpus_and_io_rate(
     rates = {
         resource: sum(
             user.rate
-            for user in _measure_users(before, after, resource, own_pids)
+            for user in _measure_use(before, after, resource, own_pids)
             if not after.processes[user.pid].kernel_thread
         )
         for resource in resources

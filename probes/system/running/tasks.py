@@ -167,12 +167,12 @@ def _read_task(host: Host, pid: int, stat: ProcessStat) -> Task:
         start_ticks=stat.start_ticks,
         kernel_thread=stat.is_kernel_thread,
         wchan=wchan,
-        switches=_parse_switches(status),
+        switches=_parse_context_switches(status),
         wchan_source=f"{directory}/wchan",
     )
 
 
-def _parse_switches(status: str | Absent) -> int | Absent:
+def _parse_context_switches(status: str | Absent) -> int | Absent:
     if isinstance(status, Absent):
         return status
     match = re.search(r"^voluntary_ctxt_switches:\s*([0-9]{1,19})$", status, re.MULTILINE)

@@ -37,7 +37,7 @@ def read_security(host: Host) -> SecurityModules:
         selinux=_module_state(host, "/sys/fs/selinux", "enforce", "1", ("enforcing", "permissive")),
         apparmor=_module_state(host, "/sys/module/apparmor", "parameters/enabled", "Y", ("on", "off")),
         lockdown=host.read_bracketed("/sys/kernel/security/lockdown"),
-        seccomp_filters=_count_filters(host),
+        seccomp_filters=_count_seccomp_filters(host),
     )
 
 
@@ -49,7 +49,7 @@ def _module_state(host: Host, folder: str, flag: str, on: str, words: tuple[str,
     return "off" if host.path_exists(folder.rpartition("/")[0]) and not host.path_exists(folder) else value
 
 
-def _count_filters(host: Host) -> int | Absent:
+def _count_seccomp_filters(host: Host) -> int | Absent:
     """Seccomp_filters since 5.9; before it Seccomp: 2 says that there is one at least."""
     text = host.read_file_text("/proc/self/status", 1 << 16)
     if isinstance(text, Absent):

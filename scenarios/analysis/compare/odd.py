@@ -128,7 +128,7 @@ def _usual_variance(key: FigureKey, pile: Sequence[ComparedRun]) -> float | None
 _Column: TypeAlias = tuple[Sequence[tuple[int, float]], float | None]
 
 
-class _Choice(NamedTuple):
+class _Core(NamedTuple):
     """`outside`: indices of the pile; `reach`: the half-width of their intervals, on the log scale."""
 
     core: frozenset[int]
@@ -137,7 +137,7 @@ class _Choice(NamedTuple):
     outside: tuple[int, ...]
 
 
-def _choose_core(load: _Column, others: Sequence[_Column], loads: int) -> _Choice | None:
+def _choose_core(load: _Column, others: Sequence[_Column], loads: int) -> _Core | None:
     """As many outside as can be shown, each of them; None where none can. By the pile's own spread
     or by the usual one, each with half of the error.
     """
@@ -169,7 +169,7 @@ def _choose_core(load: _Column, others: Sequence[_Column], loads: int) -> _Choic
             error = math.sqrt(variance.value * scale)
             if _is_below_level(2 * t_tail(nearest / error, variance.freedom), level):
                 reach = t_quantile(1 - max(1e-12, math.exp(level)) / 2, variance.freedom) * error
-                return _Choice(core, centre, reach, tuple(index for index, _ in outside))
+                return _Core(core, centre, reach, tuple(index for index, _ in outside))
     return None
 
 
@@ -218,7 +218,7 @@ def _spread_variances(
 
 
 def _outlier_load(
-    key: FigureKey, metric: Metric, column: Sequence[tuple[int, float]], chosen: _Choice, names: Sequence[str]
+    key: FigureKey, metric: Metric, column: Sequence[tuple[int, float]], chosen: _Core, names: Sequence[str]
 ) -> LoadWithOutliers:
     sign = metric.sign
     logs = dict(column)

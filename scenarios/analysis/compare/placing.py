@@ -80,7 +80,7 @@ def _job_rows(box: BoundingBoxFigures, point: ApplicationPoint) -> Iterator[tupl
         yield (
             " ".join((point.name, "metadata" if hard.unit == "IOPS" else point.direction)).rstrip(),
             str(units.metric_quantity(value, hard.unit)),
-            _way_text(place),
+            _position_text(place),
             " to ".join(units.format_percent(end) for end in span)
             if span and place is not None and 0 <= place <= 1
             else "–",
@@ -89,7 +89,7 @@ def _job_rows(box: BoundingBoxFigures, point: ApplicationPoint) -> Iterator[tupl
         )
 
 
-def _way_text(place: float | None) -> str:
+def _position_text(place: float | None) -> str:
     if place is None:
         return "–"
     return "below hard" if place < 0 else "above easy" if place > 1 else units.format_percent(place)

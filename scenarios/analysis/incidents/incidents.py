@@ -259,7 +259,7 @@ def find_incidents_in_series(
     incidents = [
         _make_incident(g, all_series) for g in _overlapping_symptom_groups(ranked) if _is_incident(g, weak_s)
     ]
-    incidents.sort(key=lambda incident: (incident.cause == "cpu", -_weight(incident)))
+    incidents.sort(key=lambda incident: (incident.cause == "cpu", -_rank_weight(incident)))
     return Timeline(
         times=times,
         seconds=seconds,
@@ -375,7 +375,7 @@ def _do_symptoms_overlap(symptom: Symptom, other: Symptom) -> bool:
 
 
 def _make_incident(group: Sequence[tuple[int, Symptom, Cause]], series: Sequence[SampleSeries]) -> Incident:
-    ordered = sorted(group, key=lambda entry: (entry[0], -_excess(entry[1])))
+    ordered = sorted(group, key=lambda entry: (entry[0], -_rise_over_quiet(entry[1])))
     leading = ordered[0]
     own = [symptom for _, symptom, cause in ordered if cause == leading[2]]
     began_s, ended_s = min(s.began_s for s in own), max(s.ended_s for s in own)
@@ -416,11 +416,11 @@ def _longest_of_each(symptoms: Iterable[Symptom]) -> Iterator[Symptom]:
     yield from by_metric.values()
 
 
-def _excess(symptom: Symptom) -> float:
+def _rise_over_quiet(symptom: Symptom) -> float:
     return symptom.level - symptom.quiet
 
 
-def _weight(incident: Incident) -> float:
+def _rank_weight(incident: Incident) -> float:
     """How much worse than another: the time that it lasted, by how far it rose."""
     first = incident.symptoms[0]
     rise = min(10.0, first.level / first.quiet) if first.quiet > 0 else 10.0

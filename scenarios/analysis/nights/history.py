@@ -264,7 +264,7 @@ class _Night(msgspec.Struct):
         return merged
 
 
-class _Span(msgspec.Struct):
+class _BaselineSpan(msgspec.Struct):
     """Measured nights held against one baseline: indices of `measured_count`."""
 
     baseline: list[int]
@@ -282,7 +282,7 @@ def make_history(host: str, runs: Sequence[NightRun], margin: float = MARGIN) ->
         for index in span.baseline:
             measured[index].baseline = number
     figures = [night.merge_figures() for night in measured]
-    loads, turns, retest = _judge_courses(measured, figures, spans, margin)
+    loads, turns, retest = _judge_loads(measured, figures, spans, margin)
     changes = [
         Dated(night=night.number, wall=night.first.wall, change=change)
         for night in measured
@@ -313,30 +313,30 @@ def _listed_night(night: _Night) -> ListedNight:
     )
 
 
-def _baseline_spans_and_nights_in_making(measured: Sequence[_Night]) -> tuple[list[_Span], int]:
+def _baseline_spans_and_nights_in_making(measured: Sequence[_Night]) -> tuple[list[_BaselineSpan], int]:
     """Each baseline with the nights held against it, and how many nights the one being made has."""
-    spans: list[_Span] = []
+    spans: list[_BaselineSpan] = []
     making: list[int] = []
     for index, night in enumerate(measured):
         breaks = night.first.breaking_changes
         if breaks and (spans or any(change.component not in MINOR for change in breaks)):
             if not spans and len(making) >= MIN_NIGHTS:
-                spans.append(_Span(making, range(index, index)))
+                spans.append(_BaselineSpan(making, range(index, index)))
             making = [index]
         elif making or not spans:
             making.append(index)
         if spans:
             spans[-1].watched = range(spans[-1].watched.start, index + 1)
         if len(making) == BASELINE_NIGHTS:
-            spans.append(_Span(making, range(index + 1, index + 1)))
+            spans.append(_BaselineSpan(making, range(index + 1, index + 1)))
             making = []
     return spans, len(making)
 
 
-def _judge_courses(
+def _judge_loads(
     measured: Sequence[_Night],
     figures: Sequence[dict[FigureKey, NightFigure]],
-    spans: Sequence[_Span],
+    spans: Sequence[_BaselineSpan],
     margin: float,
 ) -> tuple[list[LoadNights], list[Turn], bool]:
     latest: dict[FigureKey, NightFigure] = {key: figure for night in figures for key, figure in night.items()}
@@ -374,7 +374,7 @@ def _judge_courses(
 
 
 def _baseline_references(
-    figures: Sequence[dict[FigureKey, NightFigure]], span: _Span
+    figures: Sequence[dict[FigureKey, NightFigure]], span: _BaselineSpan
 ) -> dict[FigureKey, BaselineReference]:
     """Of the loads that enough nights of the baseline have."""
     columns: dict[FigureKey, list[float]] = {}

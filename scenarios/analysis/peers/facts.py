@@ -23,7 +23,7 @@ MISSING, UNREAD = -1, -2  # the node has no such fact; it could not be read ther
 _decoder = msgspec.json.Decoder()
 
 
-class _Fact:
+class _FactColumn:
     def __init__(self, before: int) -> None:
         self.ids = array("i", [MISSING]) * before  # by node
         self.numbers: dict[str, int] = {}  # by the value's spelling
@@ -57,7 +57,7 @@ class ComparedFact(NamedTuple):
 
 class FactTable:
     def __init__(self) -> None:
-        self._facts: dict[FactKey, _Fact] = {}
+        self._facts: dict[FactKey, _FactColumn] = {}
         self.nodes: list[str] = []
         self.left_out = 0
         self._varying: tuple[int, list[FactKey]] | None = None  # of so many nodes
@@ -73,14 +73,14 @@ class FactTable:
             if key not in facts and (fact := self._fact_filled_up_to(key, before)) is not None:
                 fact.ids.append(UNREAD)
 
-    def _fact_filled_up_to(self, key: FactKey, before: int) -> _Fact | None:
+    def _fact_filled_up_to(self, key: FactKey, before: int) -> _FactColumn | None:
         """Filled up to this node."""
         fact = self._facts.get(key)
         if fact is None:
             if len(self._facts) >= MAX_FACTS:
                 self.left_out += 1
                 return None
-            fact = self._facts[key] = _Fact(before)
+            fact = self._facts[key] = _FactColumn(before)
         if len(fact.ids) > before:  # told twice
             return None
         fact.ids.extend([MISSING] * (before - len(fact.ids)))

@@ -52,7 +52,7 @@ def suspected_settings(
         and fact.most > _AGREED * fact.peers
     ]
     ranked.sort(key=lambda item: (-item[0], -item[1], item[2].key))
-    return tuple(_suspect_setting(fact, sure) for sure, _, fact in ranked[:MAX_SETTINGS])
+    return tuple(_setting_of_fact(fact, sure) for sure, _, fact in ranked[:MAX_SETTINGS])
 
 
 def _suspicion_of(fact: ComparedFact, entries: int) -> float:
@@ -66,7 +66,7 @@ def _moved_share(key: FactKey, moved: frozenset[str]) -> float:
     return max((share for group, share in mover.moves.items() if group in moved), default=0.001)
 
 
-def _suspect_setting(fact: ComparedFact, sure: float) -> Setting:
+def _setting_of_fact(fact: ComparedFact, sure: float) -> Setting:
     mover = fact_influence_of("/".join(fact.key))
     component = component_named(mover.component) if mover is not None else None
     rule, prove = rule_id_and_proof_of(fact.key)

@@ -18,7 +18,7 @@ LINE_BYTES = 1 << 20
 MAX_QUEUED_SHARE = 0.95  # of the time: what is left is no longer a measurement
 
 
-class _Worker(msgspec.Struct, frozen=True):
+class _WorkerCounts(msgspec.Struct, frozen=True):
     operations: int = 0
     seconds: float = 0.0
     queued_s: float = 0.0
@@ -28,9 +28,9 @@ class _Worker(msgspec.Struct, frozen=True):
     error: str = ""
 
 
-class _Reply(msgspec.Struct, frozen=True):
+class _PointReply(msgspec.Struct, frozen=True):
     error: str = ""
-    workers: tuple[_Worker, ...] = ()
+    workers: tuple[_WorkerCounts, ...] = ()
     waits: tuple[WaitSample, ...] = ()
     stalled_s: dict[str, float] = {}
     locks: KernelLockWaits | None = None
@@ -133,7 +133,7 @@ class ContentionBench:
         """End the child process, its workers and its mounts."""
         await self._child.end()
 
-    async def _send_request(self, request: dict[str, object]) -> _Reply:
+    async def _send_request(self, request: dict[str, object]) -> _PointReply:
         try:
             line = await self._child.send_request(request, ANSWER_S)
         except TimeoutError:
@@ -142,7 +142,7 @@ class ContentionBench:
             ) from None
         if not line:
             raise BenchRefused(f"the scaling probe's process was {KILLED}")
-        reply = msgspec.json.decode(line, type=_Reply)
+        reply = msgspec.json.decode(line, type=_PointReply)
         if reply.error:
             raise BenchRefused(reply.error)
         return reply

@@ -227,7 +227,7 @@ def list_excesses(
     history: Sequence[MeasuredSurroundings], now: MeasuredSurroundings
 ) -> list[InterferenceExcess]:
     """Return what disturbed `now`, after all that the run saw before (all loads, and looks while nothing ran)."""
-    excesses = [*_users_cpu_over_limit(history, now), *_device_excess(history, now)]
+    excesses = [*_users_cpu_over_limit(history, now), *_bytes_over_limit(history, now)]
     rule = threshold_of("memory")
     if now.memory is not None and now.memory > rule.limit:
         usual = _quiet_level([b.memory for b in history])
@@ -240,7 +240,7 @@ def list_excesses(
     alike = [b for b in history if b.load == now.load]
     excesses += [
         excess
-        for excess in _against_usual(alike, now)
+        for excess in _excess_over_usual(alike, now)
         if not any(excess.kind == other.kind for other in excesses)
     ]
     rule = threshold_of("cpu")
@@ -270,7 +270,7 @@ def _users_cpu_over_limit(
     ]
 
 
-def _device_excess(
+def _bytes_over_limit(
     history: Sequence[MeasuredSurroundings], now: MeasuredSurroundings
 ) -> list[InterferenceExcess]:
     foreign = foreign_bytes(history, now)
@@ -279,14 +279,14 @@ def _device_excess(
     rule = threshold_of("device")
     least = max(rule.floor, rule.limit * (now.device_bytes / now.seconds - foreign))
     if foreign <= least:
-        return _small_device(history, now)
+        return _requests_over_limit(history, now)
     usual = _quiet_level([foreign_bytes((), b) for b in history if b.exact])
     sudden = usual is not None and foreign > max(usual + least, LOUDER * usual)
     disturbance = Disturbance("device", figure=foreign, usual=usual if sudden else None, unit="B/s")
     return [InterferenceExcess("device", disturbance, sudden)]
 
 
-def _small_device(
+def _requests_over_limit(
     history: Sequence[MeasuredSurroundings], now: MeasuredSurroundings
 ) -> list[InterferenceExcess]:
     """Small requests are few bytes, and keep a disk's head as busy as large ones."""
@@ -299,7 +299,7 @@ def _small_device(
     return [InterferenceExcess("device", Disturbance("device", figure=foreign, unit="IOPS"), sudden)]
 
 
-def _against_usual(
+def _excess_over_usual(
     alike: Sequence[MeasuredSurroundings], now: MeasuredSurroundings
 ) -> list[InterferenceExcess]:
     """Return what can only be told from other blocks of the same load and variant: where some were seen."""

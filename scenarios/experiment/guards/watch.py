@@ -87,7 +87,7 @@ class InterferenceWatch:
         if self._settled:
             return
         self._settled = True
-        self._check_places()
+        self._check_directories()
         if (
             self._bystanders is not None
         ):  # how long others waited beside our own preparation is not usual for them
@@ -132,7 +132,7 @@ class InterferenceWatch:
         if self._bystanders is not None:
             self._bystanders.after_block(workload, measured)
         if self.run.clock.now() - self._places_at >= PLACES_EVERY_S:
-            self._check_places()
+            self._check_directories()
         if before is None:
             return None
         devices = tuple(dict.fromkeys(self._by_variant.get(variant, self._devices)))
@@ -246,7 +246,7 @@ class InterferenceWatch:
             nfs_bytes(host) if self._all_devices() else 0,
         )
 
-    def _check_places(self) -> None:
+    def _check_directories(self) -> None:
         self._places_at = self.run.clock.now()
         least = threshold_of("space")
         for directory, kind in self._places.items():

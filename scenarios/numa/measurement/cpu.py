@@ -179,7 +179,7 @@ class CpuBench:
             while not running.done():
                 await asyncio.wait((running,), timeout=LOOK_S)
                 if not running.done():
-                    clocks_khz += _read_clocks(self._host, crowd.cpus)
+                    clocks_khz += _read_khz(self._host, crowd.cpus)
             await running
         finally:
             running.cancel()
@@ -257,6 +257,6 @@ def _slice_value(load: CpuLoad, placed_slice: PlacedSlice) -> float:
     return placed_slice.bytes_per_s() / 1e6 if load.bytes else placed_slice.rate
 
 
-def _read_clocks(host: Host, cpus: Iterable[int]) -> list[int]:
+def _read_khz(host: Host, cpus: Iterable[int]) -> list[int]:
     values = (host.read_integer(f"{ROOT}/cpu{n}/cpufreq/scaling_cur_freq") for n in list(cpus)[:64])
     return [value for value in values if is_present(value) and value > 0]

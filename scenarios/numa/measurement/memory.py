@@ -69,13 +69,13 @@ def list_node_pairs(usable: UsableCpus) -> tuple[CpuMemoryPair, ...]:
     """All pairs of nodes with CPUs and nodes with memory; one pair without numbers where nodes are not believed."""
     table = usable.nodes
     if table is None:
-        return (CpuMemoryPair(None, None, None, _first_cpus(usable, usable.cpus)),)
+        return (CpuMemoryPair(None, None, None, _first_usable_cpus(usable, usable.cpus)),)
     near = [node for node in table.nodes if node.cpus & usable.cpus][:MAX_NODES]
     stores = [n for n in table.nodes if isinstance(n.memory_bytes, int) and n.memory_bytes > 0][:MAX_NODES]
     numbers = [node.number for node in table.nodes]
     pairs = []
     for node in near:
-        cpus = _first_cpus(usable, node.cpus)
+        cpus = _first_usable_cpus(usable, node.cpus)
         for store in stores or near:
             at = numbers.index(store.number)
             distance = node.distances[at] if at < len(node.distances) and not table.distance_doubt else None
@@ -198,7 +198,7 @@ class MemoryBench:
         )
 
 
-def _first_cpus(usable: UsableCpus, cpus: frozenset[int]) -> tuple[int, ...]:
+def _first_usable_cpus(usable: UsableCpus, cpus: frozenset[int]) -> tuple[int, ...]:
     """One CPU of each core."""
     return tuple(sorted(map(min, usable.usable_cores(cpus))))
 

@@ -22,8 +22,8 @@ from hostdx.probes.profile.perf_records import (
     parse_records,
 )
 from hostdx.probes.profile.perf_ring import PerfRing, ring_window
+from hostdx.probes.profile.rings import RecordWindow, RingReader, SampledWindowReader, tracepoint_numbers
 from hostdx.probes.profile.symbols import MAX_NAME_BYTES, ElfSymbols, FrameNames
-from hostdx.probes.profile.takings import RecordWindow, RingReader, SampledWindowReader, tracepoint_numbers
 from tests.every_case import every_case
 from tests.needs import ROOT, needs
 
@@ -204,13 +204,13 @@ class FakeRing(PerfRing):
     def take_bytes(self) -> bytes:
         return self.parts.pop(0) if self.parts else b""
 
-    def refresh(self, samples: int) -> None:
+    def enable_for(self, samples: int) -> None:
         self.refreshed.append(samples)
 
 
 def test_a_window_ends_where_the_first_ring_stopped_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter(range(100, 1000, 100))
-    monkeypatch.setattr("hostdx.probes.profile.takings.time.monotonic_ns", lambda: next(now))
+    monkeypatch.setattr("hostdx.probes.profile.rings.time.monotonic_ns", lambda: next(now))
     windows = SampledWindowReader((), [0, 1])
     data = b"data"
     fake_ring = FakeRing(sample(5, 7, 110, data=data) * 3, sample(5, 7, 250, data=data) * 160, b"")
@@ -234,10 +234,10 @@ def test_a_window_ends_where_the_first_ring_stopped_by_itself(monkeypatch: pytes
 
 def test_what_is_younger_than_a_taking_waits_for_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter((100, 200))
-    monkeypatch.setattr("hostdx.probes.profile.takings.time.monotonic_ns", lambda: next(now))
-    takings = RingReader([FakeRing(sample(5, 7, 90)), FakeRing(sample(5, 8, 110) + sample(5, 8, 80))])
-    takings.hold_ring_bytes(), takings.hold_ring_bytes()
-    assert [[record.at_ns for record in takings.take_oldest_window().records] for _ in range(2)] == [
+    monkeypatch.setattr("hostdx.probes.profile.rings.time.monotonic_ns", lambda: next(now))
+    reader = RingReader([FakeRing(sample(5, 7, 90)), FakeRing(sample(5, 8, 110) + sample(5, 8, 80))])
+    reader.hold_ring_bytes(), reader.hold_ring_bytes()
+    assert [[record.at_ns for record in reader.take_oldest_window().records] for _ in range(2)] == [
         [80, 90],
         [110],
     ]

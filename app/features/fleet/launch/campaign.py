@@ -81,7 +81,7 @@ class FleetCampaign:
 
     def triage_nodes(self) -> None:
         """Every node's triage."""
-        errand = self._look_errand((TRIAGE, "--json"))
+        errand = self._reading_order((TRIAGE, "--json"))
         self._make_calls(
             "triage",
             self.unanswered_nodes(self.head.nodes, 0),
@@ -94,7 +94,7 @@ class FleetCampaign:
     def fetch_plans(self, nodes: Sequence[str], arguments: Sequence[str], round: int = 0) -> dict[str, Plan]:
         """Return what each node would do. One that has no plan has its answer."""
         plans_by_node: dict[str, Plan] = {}
-        errand = self._look_errand(("plan", self.head.scenario, *arguments, "--json"))
+        errand = self._reading_order(("plan", self.head.scenario, *arguments, "--json"))
         place = self.folder.path / "plans"
 
         def call(node: str) -> NodeCall:
@@ -175,7 +175,7 @@ class FleetCampaign:
         shared_name = "measurement" if round == 0 else f"retest {round}"
         self._make_calls(shared_name, nodes, round, errand_for, at_once, judge)
 
-    def _look_errand(self, argv: tuple[str, ...]) -> NodeOrder:
+    def _reading_order(self, argv: tuple[str, ...]) -> NodeOrder:
         most_s = self.manner.most_s or LOOK_S
         return structs.replace(  # what it says comes at its end
             self._errand, argv=argv, most_bytes=MAX_LOOK_BYTES, most_s=most_s, silence_s=most_s
@@ -205,7 +205,7 @@ class FleetCampaign:
         if not calls or self.was_interrupted:
             return
         self._stage_name, self._round, self._asked, self._done = stage_name, round, len(calls), 0
-        self._engine.make_calls(calls, self.manner.fanout, at_once, racks)
+        self._engine.run_calls(calls, self.manner.fanout, at_once, racks)
         self._report_progress()
 
     def _take_answer(self, answer: NodeAnswer) -> None:

@@ -307,9 +307,7 @@ class ConnectionEngine(EventHandler):  # type: ignore[misc]
         self._heard_s = 0.0  # when the launcher listened last
         self.interrupted = self._told_to_stop = False
 
-    def make_calls(
-        self, calls: Sequence[NodeCall], most: int, at_once: int, racks: Mapping[str, str]
-    ) -> None:
+    def run_calls(self, calls: Sequence[NodeCall], most: int, at_once: int, racks: Mapping[str, str]) -> None:
         """All of them, to their answers; after a Ctrl-C those under way are asked to stop, the others not begun.
 
         `most` at a time, and `at_once` of each rack; nodes of which nobody said a rack are one. As many more are made

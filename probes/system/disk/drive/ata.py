@@ -43,7 +43,7 @@ def ata_port(host: Host, path: str) -> AtaPort | Absent:
     now = host.read_file_text(f"{folder}/sata_spd")
     if isinstance(now, Absent):
         return now
-    hardware, allowed = (_read_speed(host, f"{folder}/{n}") for n in ("hw_sata_spd_limit", "sata_spd_limit"))
+    hardware, allowed = (_read_gbit(host, f"{folder}/{n}") for n in ("hw_sata_spd_limit", "sata_spd_limit"))
     link = folder.rsplit("/link", 1)[-1]
     device = f"/sys/class/ata_device/dev{link}.0"
     words = _read_identify_words(host, device)
@@ -52,8 +52,8 @@ def ata_port(host: Host, path: str) -> AtaPort | Absent:
         now=parse_gigabits(now),
         imposed=min((s for s in (hardware, allowed) if s), default=None),
         lowered=allowed is not None and (hardware is None or allowed < hardware),
-        controller=_controller_speed(host, scsi_host),
-        drive=_drive_speed(words),
+        controller=_controller_gbit(host, scsi_host),
+        drive=_drive_gbit(words),
         model=_decode_model(words),
         queues=_has_queueing(words),
         downshifts=host.read_integer(f"{device}/spdn_cnt"),
@@ -77,12 +77,12 @@ def parse_gigabits(text: str) -> float | None:
     return parse_real(match[1]) if match else None
 
 
-def _read_speed(host: Host, path: str) -> float | None:
+def _read_gbit(host: Host, path: str) -> float | None:
     text = host.read_file_text(path)
     return parse_gigabits(text) if is_present(text) else None
 
 
-def _controller_speed(host: Host, number: str) -> float | None:
+def _controller_gbit(host: Host, number: str) -> float | None:
     """Bits 20 to 23 of the AHCI capabilities, the interface speed (AHCI 1.3.1, 3.1.1); libahci prints them in hex."""
     text = host.read_file_text(f"/sys/class/scsi_host/host{number}/ahci_host_caps")
     try:
@@ -100,7 +100,7 @@ def _read_identify_words(host: Host, device: str) -> list[int]:
         return []
 
 
-def _drive_speed(words: list[int]) -> float | None:
+def _drive_gbit(words: list[int]) -> float | None:
     """Bits 1 to 3 of word 76; all zeros or ones mean that the drive does not say."""
     if len(words) <= _CAPABILITIES_WORD or words[_CAPABILITIES_WORD] in (0, 0xFFFF):
         return None

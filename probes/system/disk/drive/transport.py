@@ -134,12 +134,12 @@ def _libata_transport(host: Host, folder: str, number: str) -> str:
     driver = host.read_file_text(f"{folder}host{int(number) - 1}/scsi_host/host{int(number) - 1}/proc_name")
     if isinstance(driver, str) and (driver.startswith("pata_") or driver.strip() == "ata_generic"):
         return "ata"
-    if isinstance(driver, str) and driver.strip() == "ata_piix" and not _tells_speed(host, folder, number):
+    if isinstance(driver, str) and driver.strip() == "ata_piix" and not _has_sata_speed(host, folder, number):
         return "ata"  # it drives both; a parallel port has no speed to tell
     return "sata"
 
 
-def _tells_speed(host: Host, folder: str, number: str) -> bool:
+def _has_sata_speed(host: Host, folder: str, number: str) -> bool:
     for place in (f"{folder}link{number}/ata_link/link{number}", f"/sys/class/ata_link/link{number}"):
         text = host.read_file_text(f"{place}/sata_spd")
         if isinstance(text, str):

@@ -86,7 +86,7 @@ def discard_chain(host: Host, disks: DiskTopology, mount: Mount) -> DiscardChain
         online=next((o for o in mount.options if o == "discard" or o.startswith("discard=")), ""),
         layers=tuple(_make_layer(devices[name]) for name in names),
         leaves=ends,
-        queued={n: mode for n in ends if n in devices and (mode := _sata_mode(host, devices[n]))},
+        queued={n: mode for n in ends if n in devices and (mode := _sata_trim_mode(host, devices[n]))},
         tops=tops,
         mountpoints=tuple(dict.fromkeys((mount.mountpoint, *(m.mountpoint for m in same)))),
         read_only=all("ro" in m.options for m in (mount, *same)),
@@ -133,7 +133,7 @@ def _make_layer(device: BlockDevice) -> DiscardLayer:
     )
 
 
-def _sata_mode(host: Host, device: BlockDevice) -> str:
+def _sata_trim_mode(host: Host, device: BlockDevice) -> str:
     """`forced_unqueued` and its kin; "" where it is no SATA disk or the kernel does not say."""
     if device.transport != "sata":
         return ""

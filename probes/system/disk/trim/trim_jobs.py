@@ -141,12 +141,12 @@ def unit_texts(host: Host, unit: str) -> tuple[str, ...]:
 def find_calls(text: str, source: str) -> tuple[TrimJob, ...]:
     """The calls of fstrim in a script, a crontab or a command line; those that only look for the program left out."""
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#") and _CALL.search(line)]
-    jobs = [job for line in lines for job in _calls_in(line, source)]
+    jobs = [job for line in lines for job in _fstrim_calls_in(line, source)]
     # There are lines, and what they do is not clear: rather trusted than accused.
     return tuple(jobs) if jobs or not lines else (TrimJob(where=source, reach="unknown"),)
 
 
-def _calls_in(line: str, source: str) -> Iterator[TrimJob]:
+def _fstrim_calls_in(line: str, source: str) -> Iterator[TrimJob]:
     try:
         lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
         words = list(lexer)
@@ -160,7 +160,7 @@ def _calls_in(line: str, source: str) -> Iterator[TrimJob]:
             if job is not None:
                 yield job
         elif " " in word and _CALL.search(word):  # sh -c '...'
-            yield from _calls_in(word, source)
+            yield from _fstrim_calls_in(word, source)
         elif name.startswith("fstrim"):  # old Ubuntu's fstrim-all
             yield TrimJob(where=source, reach="all")
 

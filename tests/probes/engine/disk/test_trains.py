@@ -87,7 +87,7 @@ async def test_a_preparation_that_is_cancelled_makes_no_further_place(
 ) -> None:
     """Its thread goes on for a while; the directory may be gone by then, and its descriptor another one."""
     third_begun, resume, ended = threading.Event(), threading.Event(), threading.Event()
-    original, began = StorageBench._lay_place, [0]
+    original, began = StorageBench._create_file_set, [0]
 
     def lay_and_wait(self: StorageBench, number: int, kinds: set[str]) -> list[TestFile]:
         began[0] += 1
@@ -100,7 +100,7 @@ async def test_a_preparation_that_is_cancelled_makes_no_further_place(
             if began[0] >= 3:
                 ended.set()
 
-    monkeypatch.setattr(StorageBench, "_lay_place", lay_and_wait)
+    monkeypatch.setattr(StorageBench, "_create_file_set", lay_and_wait)
     monkeypatch.setattr("hostdx.probes.engine.disk.storage.QUIET_AT_MOST_S", 0.2)
     bench = StorageBench(Host(), str(tmp_path), open_private(tmp_path), SIZE, 1, [])
     task = asyncio.create_task(bench.prepare_files(workloads=[STREAM]))

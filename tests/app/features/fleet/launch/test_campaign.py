@@ -108,7 +108,7 @@ def test_what_is_shared_is_loaded_by_one_at_a_time(
     plans = campaign.fetch_plans(nodes, [])
     limits: list[int] = []
     monkeypatch.setattr(
-        campaign._engine, "make_calls", lambda _calls, _limit, at_once, _racks: limits.append(at_once)
+        campaign._engine, "run_calls", lambda _calls, _limit, at_once, _racks: limits.append(at_once)
     )
     campaign.measure_nodes(0, plans, [])
     assert limits == [limit]

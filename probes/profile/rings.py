@@ -106,9 +106,9 @@ class RingReader:
 
     def hold_ring_bytes(self, *, last: bool = False) -> None:
         until_ns = time.monotonic_ns()
-        self._hold_taking(0, until_ns, until_ns if last else 0, [ring.take_bytes() for ring in self.rings])
+        self._hold_bytes(0, until_ns, until_ns if last else 0, [ring.take_bytes() for ring in self.rings])
 
-    def _hold_taking(self, began_ns: int, until_ns: int, ended_ns: int, data: list[bytes]) -> None:
+    def _hold_bytes(self, began_ns: int, until_ns: int, ended_ns: int, data: list[bytes]) -> None:
         self._held.append((began_ns, until_ns, ended_ns, data))
         self.held_bytes += sum(map(len, data))
 
@@ -152,7 +152,7 @@ class SampledWindowReader(RingReader):
         self._fresh = True  # the next taking is a window's first
 
     def start(self) -> None:
-        self._refresh_rings()
+        self._enable_rings()
         self._first_ns = self._began_ns = time.monotonic_ns()
 
     def hold_ring_bytes(self, *, last: bool = False) -> None:
@@ -164,14 +164,14 @@ class SampledWindowReader(RingReader):
             self._left[n] -= count
             if self._left[n] <= 0:
                 over, until_ns = True, min(until_ns, last_ns)
-        self._hold_taking(self._began_ns if self._fresh else 0, until_ns, until_ns if over else 0, parts)
+        self._hold_bytes(self._began_ns if self._fresh else 0, until_ns, until_ns if over else 0, parts)
         self._fresh = over
-        self._refresh_rings()
+        self._enable_rings()
         if over:
             self._seen_ns += until_ns - self._began_ns
             self._began_ns = time.monotonic_ns()
 
-    def _refresh_rings(self) -> None:
+    def _enable_rings(self) -> None:
         for n, ring in enumerate(self.rings):
             ring.enable_for(self._samples - max(0, self._left[n]))
             self._left[n] = self._samples
