@@ -29,9 +29,7 @@ from hostdx.scenarios.experiment.wording import effect_words
 SETTING = "/sys/kernel/mm/transparent_hugepage/enabled"
 BUDGET_S = 120.0
 VALUES = {"always": "always", "never": "never", "again": "always"}
-LOAD = timed_command_workload(
-    "command", "the command", controls=("again",)
-)  # the same once more: must not differ
+LOAD = timed_command_workload("command", "the command", controls=("again",))  # "again": must not differ
 
 
 def active(host: Host) -> str:
@@ -108,6 +106,5 @@ class Thp(Scenario):
                     run, LOAD, sides, budget_s=budget, family=2, watch=watch_for(run)
                 )
         if verdicts[0].is_different:
-            run.emit_finding(
-                make_finding(old, "always" if verdicts[0].is_slower else "never", effect_words(verdicts[0]))
-            )
+            faster = "always" if verdicts[0].is_slower else "never"
+            run.emit_finding(make_finding(old, faster, effect_words(verdicts[0])))

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from hostdx.app.run import launch
-from hostdx.app.terminal.process import boot_id, start_time
+from hostdx.app.terminal.process import boot_id, read_start_ticks
 from hostdx.scenarios.contract import events as ev
 
 # In short sleeps: a signal that comes right before one begins is seen when it ends.
@@ -43,7 +43,7 @@ def make_recording(path: Path) -> Path:
 
 def write_began(path: Path, pid: int, shift: int = 0) -> ev.Began:
     """`shift`: a start time that is not the process's."""
-    start = start_time(pid)
+    start = read_start_ticks(pid)
     assert start is not None
     began = ev.Began(
         t=0, schema=ev.SCHEMA, version="0", scenario="x", command=[], host="h", wall="", seed=0, pid=pid,

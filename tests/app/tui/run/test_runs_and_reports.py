@@ -15,7 +15,7 @@ from hostdx.app.report.forms.cells import document_lines
 from hostdx.app.report.full_report import make_report_document
 from hostdx.app.run import launch
 from hostdx.app.terminal.lines import cell_width, wrap_text
-from hostdx.app.terminal.process import start_time
+from hostdx.app.terminal.process import read_start_ticks
 from hostdx.app.tui import requests
 from hostdx.app.tui.children.event_child import CommandOutcome
 from hostdx.app.tui.screens.home import HomeScreen
@@ -92,7 +92,7 @@ async def test_a_run_is_started_followed_left_and_stopped(
         await keys(pilot, "space")
         assert not app.run_feed.playback.live and "Z returns to live" in grid(app)
         await keys(pilot, "Z", "s")
-        assert "press s again" in grid(app) and start_time(runner) is not None
+        assert "press s again" in grid(app) and read_start_ticks(runner) is not None
         await keys(pilot, "s")
         for _ in range(1000):
             await pilot.pause(0.01)

@@ -19,7 +19,7 @@ from hostdx.scenarios.analysis.peers.node import PeerNode, hardware_of_facts
 from hostdx.scenarios.analysis.peers.retest import MIN_ROUNDS, RetestedMeasure, suspect_standings_by_measure
 from hostdx.scenarios.analysis.peers.screen import peers_for, screen_nodes, split_into_two_levels
 from hostdx.scenarios.analysis.peers.setting import (
-    _suspect_setting,
+    _setting_of_fact,
     facts_that_tell_levels_apart,
     suspected_settings,
 )
@@ -213,7 +213,7 @@ def test_where_there_are_fewer_than_eight_peers_all_are_taken() -> None:
 def test_the_command_that_proves_it_has_the_peers_value(
     key: tuple[str, str], peer_value: str, command: str
 ) -> None:
-    suspect_setting = _suspect_setting(ComparedFact(key, "1", 0, 9, 2, 9, ((peer_value, 9),)), 0.9)
+    suspect_setting = _setting_of_fact(ComparedFact(key, "1", 0, 9, 2, 9, ((peer_value, 9),)), 0.9)
     assert (suspect_setting.component, suspect_setting.command) == ("settings", command)
 
 
