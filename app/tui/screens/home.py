@@ -88,7 +88,7 @@ class HomeScreen(Base):
         yield NextStep()
 
     def _most_rows(self) -> int:
-        """FindingsPanel keep five lines, and six are all others': what a container cuts could not be reached."""
+        """Suspects keep five lines, and six are all others': what a container cuts could not be reached."""
         height = self.app.size.height
         margins = 0 if height < 32 else 4
         return max(5, min(MAX_ROWS, height - 11 - most_lines(height) - margins))
