@@ -43,9 +43,14 @@ class TrustSign(NamedTuple):
     pid: int | None = None  # of the process that it names
 
 
+_GRAVEST_FIRST: tuple[State, ...] = ("critical", "notice", "unknown", "unlooked", "ok")
+
+
 def list_trust_signs(session: RunSession) -> list[TrustSign]:
-    """Empty where nothing was measured."""
-    return session.compute_once("trust signs", lambda: _list_signs(session))
+    """Return the gravest first, as a low screen shows the first ones alone. Empty where nothing was measured."""
+    return session.compute_once(
+        "trust signs", lambda: sorted(_list_signs(session), key=lambda sign: _GRAVEST_FIRST.index(sign.state))
+    )
 
 
 def _list_signs(session: RunSession) -> list[TrustSign]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from hostdx.probes import units
 from hostdx.probes.types import Json
-from hostdx.scenarios.contract.option_value import command_arguments
+from hostdx.scenarios.contract.option_value import command_arguments, parse_number
 from hostdx.scenarios.contract.plan import Option
 
 # What is measured. Anything else comes from the keyboard only: a finding may come from anybody's recording, and
@@ -121,8 +121,5 @@ def parse_value(option: Option, words: str) -> Json:
     if option.multiple:
         return [*several]
     if option.kind in ("integer", "number"):
-        try:
-            return int(words) if option.kind == "integer" else _simplify_number(float(words))
-        except ValueError:
-            raise ValueError(f"{words!r} is not a number") from None
+        return _simplify_number(float(parse_number(option, words)))
     return words

@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.confirmation import AT_HOME, MAX_SUSPECTS, data_mounts, local_mounts, named_directories
+from hostdx.probes.reading.process_stat import start_time
 from hostdx.scenarios.contract import card as cards
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.card import Card
+from hostdx.scenarios.contract.finding import Finding
 
 MAX_DIRECTORIES = 3
 MAX_DIGIT = 9  # complaints further down have no key
@@ -62,7 +64,7 @@ def fill_in_options(card: Card, session: RunSession, pulse: ev.Pulse | None) -> 
         others = list(dict.fromkeys((*suspects[:MAX_SUSPECTS], *mounted)))[:MAX_DIRECTORIES]
         return [f"--dir={path}" for path in (AT_HOME, *others)] if others else []
     for finding in session.worst_first:
-        if finding.prove == card.id and finding.prove_options:
+        if finding.prove == card.id and finding.prove_options and not _is_of_ended_process(card, finding):
             return list(finding.prove_options)
     # the picker asks: nothing is proposed for a trim, which cannot be undone
     if card.directories != "busiest":
@@ -72,6 +74,14 @@ def fill_in_options(card: Card, session: RunSession, pulse: ev.Pulse | None) -> 
     )
     # the system's own disk is not suggested for what switches or trims: the plan asks
     return [f"--dir={first}"] if first not in ("", "/") else []
+
+
+def _is_of_ended_process(card: Card, finding: Finding) -> bool:
+    """Return whether it names a process of this host that has ended meanwhile: then the busiest is measured."""
+    words = finding.prove_options
+    values = dict(zip(words[::2], words[1::2], strict=False))
+    pid, started = values.get(f"--{card.process_option}", ""), values.get(f"--{card.start_option}", "")
+    return pid.isdecimal() and started.isdecimal() and start_time(int(pid)) != int(started)
 
 
 def _busiest_mount(session: RunSession, pulse: ev.Pulse | None) -> str:

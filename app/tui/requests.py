@@ -33,7 +33,10 @@ if TYPE_CHECKING:
     from hostdx.app.undo.change_report import UndoneChange
 
 RECENT_S = 30  # a run under way writes a pulse every second
-STOP_AGAIN_S = 5.0
+STOP_AGAIN_S = (
+    5.0  # by the palette, whose keys take the question away; by its key as long as the question stands
+)
+STOP_QUESTION = "press s again to stop the run and undo its changes; any other key continues"
 MAX_REPORT_BYTES = 64 << 20
 
 
@@ -55,6 +58,7 @@ class AppRequests(App[int]):
         self.watches_host = False  # the home screen asks children for what it shows
         self._runner: subprocess.Popen[bytes] | None = None
         self._stop_asked = -STOP_AGAIN_S
+        self.answered_message = ""  # the line that stood on the screen when the last key was pressed
         self.raw_values = False  # plots show each side's values instead of one over the other
 
     def show_message(self, words: str) -> None:
@@ -252,9 +256,9 @@ class AppRequests(App[int]):
 
     def stop_run(self) -> None:
         now = time.monotonic()
-        if now - self._stop_asked > STOP_AGAIN_S:
+        if self.answered_message != STOP_QUESTION and now - self._stop_asked > STOP_AGAIN_S:
             self._stop_asked = now
-            self.show_message("press s again to stop the run and undo its changes; any other key continues")
+            self.show_message(STOP_QUESTION)
         else:
             self.stop_now()
 

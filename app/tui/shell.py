@@ -82,6 +82,7 @@ class Shell(KeysFromKeymap, AppRequests):
         self._disable_tooltips = self._disable_notifications = True
         self.ascii_only = ascii_only
         self.message = ""
+        self._newest_key: events.Key | None = None
         self.triage = triage
         self._feed = feed
         self._was_ended = feed is not None and feed.session.ended is not None
@@ -373,6 +374,8 @@ class Shell(KeysFromKeymap, AppRequests):
         self.draw()
 
     async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key) and event is not self._newest_key:  # it may come by here twice
+            self._newest_key, self.answered_message = event, self.message
         if isinstance(event, events.Key) and self.message:
             self.message = ""
             self.call_after_refresh(self.draw)

@@ -59,7 +59,7 @@ def users_finding(users: Sequence[BusyProcess], seconds: float) -> Finding:
     crowds: dict[tuple[str, str], list[BusyProcess]] = {}
     of_owners: dict[str, float] = {}
     for user in users:
-        owner = owner_of(user.pid) or "no longer known"
+        owner = owner_of(user.pid) or "processes that have ended"
         crowds.setdefault((owner, user.name), []).append(user)
         of_owners[owner] = of_owners.get(owner, 0.0) + user.rate
     by_use = sorted(crowds.items(), key=lambda item: -_total_rate(item[1]))

@@ -180,7 +180,7 @@ class LoadExperiment:
         elif self.reason and not self.measured:
             verdict = judge.not_started_verdict(t, self.reason, self.needs_s)
         else:
-            why = self.reason or f"not decided within {self.pace.spent_s:.0f} s"
+            why = self.reason or judge.undecided_reason(self.pace.spent_s)
             blame = self.watch.blame_text(self.workload.id) if self.watch is not None else ""
             verdict = judge.conclude_verdict(t, self.pace, f"{why}; {blame}" if blame else why)
             verdict = self._judge_stalls(

@@ -105,6 +105,13 @@ class PairJudge:
             p99_ns=None if base is None or other is None else (base, other),
         )
 
+    def undecided_reason(self, spent_s: float) -> str:
+        """Return why the time was not enough: without an interval nothing was judged."""
+        groups = len(self.comparison.log_ratios)
+        if self.is_decided or self.comparison.interim_estimate() is not None:
+            return f"not decided within {spent_s:.0f} s"
+        return f"{groups} undisturbed group{'' if groups == 1 else 's'} within {spent_s:.0f} s: too few"
+
     def conclude_verdict(self, t: float, pace: GroupPace, why_ended: str) -> ev.RunVerdict:
         """Return the verdict at the end. Where no interim analysis decided, the rest of alpha is spent here.
 

@@ -180,3 +180,23 @@ async def test_stop_on_a_foreign_recording_signals_nobody(tmp_path: Path) -> Non
             await keys(pilot, "s", "s")
             assert "not stopped" in grid(app) and "not one of yours" in " ".join(grid(app).split())
         assert child.poll() is None
+
+
+@pytest.mark.parametrize(("between", "stops"), [((), True), (("j",), False)])
+async def test_the_stop_question_is_answered_as_long_as_it_stands(
+    between: tuple[str, ...], stops: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However late; the next key of another kind takes the question away."""
+    monkeypatch.setattr("hostdx.app.tui.requests.STOP_AGAIN_S", -1.0)
+    path = make_recording(tmp_path / "foreign.jsonl")
+    with process(tmp_path, "", "some-service") as child:
+        began = write_began(path, child.pid)
+        run = storage(cut="live")
+        write(path, [msgspec.structs.replace(began, scenario="storage"), *run[1:]])
+        async with run_app(tmp_path / "state", run=RunFeed(path)) as (app, pilot):
+            app.show_run("live")
+            await settle(pilot)
+            asked: list[float] = []
+            monkeypatch.setattr(app, "stop_now", lambda: asked.append(0.0))
+            await keys(pilot, "s", *between, "s")
+            assert bool(asked) is stops

@@ -336,9 +336,7 @@ class PlanScreen(Base):
                 return [
                     *wrap_text(f"No plan: {words}", width, "critical"),
                     BLANK,
-                    *wrap_keys(
-                        " ".join([*ways, "[O] sets any option, those named above too."]), width, "text"
-                    ),
+                    *wrap_keys(" ".join([*ways, "[O] sets any option."]), width, "text"),
                 ]
             return planning_lines(self.offer, width)
         if self._exact:

@@ -1,6 +1,7 @@
 """Home: the complaints, each leads to its scenario, filled in as far as the host tells; directories; the pulse."""
 
 import asyncio
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,10 @@ from hostdx.app.tui.screens.undo import UndoScreen
 from hostdx.app.tui.shell import Shell
 from hostdx.app.tui.widgets.home.checkup_lines import checkup_lines
 from hostdx.app.tui.widgets.home.live_line import LiveLine
+from hostdx.probes.reading.process_stat import start_time
 from hostdx.scenarios.checkup.results import CheckupAnswer
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.card import card_of
+from hostdx.scenarios.contract.card import bundled_cards, card_of, options_of_process
 from hostdx.scenarios.contract.finding import Finding, SuggestedStep
 from hostdx.scenarios.contract.results.result import Item
 from tests.every_case import every_case
@@ -112,6 +114,21 @@ def test_what_a_finding_names_is_compared_with_the_usual_directory(
     assert fill_in_options(card_of(scenario), host(*mounts, finding=finding), None) == [
         f"--dir={path}" for path in expected
     ]
+
+
+def test_a_process_that_has_ended_is_not_proposed() -> None:
+    card = next(card for card in bundled_cards() if card.process_option)
+
+    def proposed_options(pid: int, start_ticks: int) -> list[str]:
+        options = options_of_process(pid, start_ticks)
+        finding = Finding(id="x", severity="notice", title="x", prove=card.id, prove_options=options)
+        return fill_in_options(card, host(finding=finding), None)
+
+    own_start = start_time(os.getpid())
+    assert own_start is not None
+    assert proposed_options(os.getpid(), own_start) == [*options_of_process(os.getpid(), own_start)]
+    assert proposed_options(os.getpid(), own_start - 1) == []
+    assert proposed_options(1 << 30, own_start) == []
 
 
 async def test_a_number_opens_the_plan_and_the_pulse_changes_one_line(

@@ -115,6 +115,14 @@ def test_a_value_is_shown_as_it_was_typed(kind: str, words: str, value: object, 
     assert parsed == value and format_value(option, {"x": parsed}) == text
 
 
+@every_case(
+    ("unit", "words", "value"),
+    [("s", "45s", 45), ("s", "2m", 120), ("s", "1m 30s", 90), ("share", "5%", 0.05)],
+)
+def test_a_field_takes_the_units_that_its_hint_names(unit: str, words: str, value: float) -> None:
+    assert parse_value(Option(name="budget", kind="number", unit=unit, help="x"), words) == value
+
+
 def consent_text(*actions: Action) -> str:
     plan = Plan(scenario="fstrim", title="t", question="q", actions=actions)
     rows: list[Line] = ConsentScreen(plan)._consent_lines(78)
