@@ -83,8 +83,27 @@ def comparison_document(result: ComparedRecordings) -> doc.ReportDocument:
 
 def _document_of(result: ComparedRecordings, sections: Iterable[doc.ReportSection]) -> doc.ReportDocument:
     return doc.ReportDocument(
-        headline_text(result), (_comparison_title(result),), tuple(s for s in sections if s.parts)
+        headline_text(result),
+        (_comparison_title(result), *_caveat_words(result)),
+        tuple(s for s in sections if s.parts),
     )
+
+
+def _caveat_words(result: ComparedRecordings) -> doc.Words:
+    """In short what section Verdict says at length: who reads the table alone must not conclude more."""
+    attribution = result.fingerprints.attribution
+    caveats = [
+        *(["one run each"] if result.a.runs == result.b.runs == 1 else []),
+        *(
+            [f"{' and '.join(attribution.components)} changed together"]
+            if attribution.word == "several"
+            else []
+        ),
+        *(["an emulated CPU"] if result.a.emulated or result.b.emulated else []),
+    ]
+    if not result.effects or not caveats:
+        return ()
+    return (doc.Strong(f"Before you conclude: {'; '.join(caveats)} (see Verdict)."),)
 
 
 def _comparison_title(result: ComparedRecordings) -> str:
