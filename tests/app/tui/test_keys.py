@@ -243,7 +243,7 @@ async def test_a_finding_leads_to_the_plan_that_proves_it(
         await keys(pilot, "enter")
         assert calls[-1] == [*argv, "--dir=/b c"]
         await keys(pilot, "b", "end", *["backspace"] * 3, *"9x", "enter")
-        assert isinstance(app.screen, AskScreen) and "is not a number" in grid(app)
+        assert isinstance(app.screen, AskScreen) and "is not a valid number" in grid(app)
         await keys(pilot, "backspace", "0", "enter")
         assert calls[-1][-1] == "--budget=90"
         await keys(pilot, "plus")
