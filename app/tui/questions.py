@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.confirmation import AT_HOME, MAX_SUSPECTS, data_mounts, local_mounts, named_directories
-from hostdx.probes.reading.process_stat import start_time
+from hostdx.probes.reading.process_stat import read_start_ticks
 from hostdx.scenarios.contract import card as cards
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.card import Card
@@ -81,7 +81,7 @@ def _is_of_ended_process(card: Card, finding: Finding) -> bool:
     words = finding.prove_options
     values = dict(zip(words[::2], words[1::2], strict=False))
     pid, started = values.get(f"--{card.process_option}", ""), values.get(f"--{card.start_option}", "")
-    return pid.isdecimal() and started.isdecimal() and start_time(int(pid)) != int(started)
+    return pid.isdecimal() and started.isdecimal() and read_start_ticks(int(pid)) != int(started)
 
 
 def _busiest_mount(session: RunSession, pulse: ev.Pulse | None) -> str:

@@ -21,7 +21,7 @@ from hostdx.app.tui.screens.undo import UndoScreen
 from hostdx.app.tui.shell import Shell
 from hostdx.app.tui.widgets.home.checkup_lines import checkup_lines
 from hostdx.app.tui.widgets.home.live_line import LiveLine
-from hostdx.probes.reading.process_stat import start_time
+from hostdx.probes.reading.process_stat import read_start_ticks
 from hostdx.scenarios.checkup.results import CheckupAnswer
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.card import bundled_cards, card_of, options_of_process
@@ -124,7 +124,7 @@ def test_a_process_that_has_ended_is_not_proposed() -> None:
         finding = Finding(id="x", severity="notice", title="x", prove=card.id, prove_options=options)
         return fill_in_options(card, host(finding=finding), None)
 
-    own_start = start_time(os.getpid())
+    own_start = read_start_ticks(os.getpid())
     assert own_start is not None
     assert proposed_options(os.getpid(), own_start) == [*options_of_process(os.getpid(), own_start)]
     assert proposed_options(os.getpid(), own_start - 1) == []
