@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.confirmation import AT_HOME, MAX_SUSPECTS, data_mounts, local_mounts, named_directories
+from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.reading.process_stat import read_start_ticks
 from hostdx.scenarios.contract import card as cards
 from hostdx.scenarios.contract import events as ev
@@ -80,8 +81,10 @@ def _is_of_ended_process(card: Card, finding: Finding) -> bool:
     """Return whether it names a process of this host that has ended meanwhile: then the busiest is measured."""
     words = finding.prove_options
     values = dict(zip(words[::2], words[1::2], strict=False))
-    pid, started = values.get(f"--{card.process_option}", ""), values.get(f"--{card.start_option}", "")
-    return pid.isdecimal() and started.isdecimal() and read_start_ticks(int(pid)) != int(started)
+    pid, started = (
+        parse_unsigned(values.get(f"--{name}", "")) for name in (card.process_option, card.start_option)
+    )
+    return pid is not None and started is not None and read_start_ticks(pid) != started
 
 
 def _busiest_mount(session: RunSession, pulse: ev.Pulse | None) -> str:
