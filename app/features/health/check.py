@@ -10,8 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from enum import StrEnum
-from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
@@ -28,7 +27,8 @@ from hostdx.probes.engine.command.process_tree import list_descendants
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.lossless_json import Decoder
 from hostdx.probes.system.disk.mounts import NETWORK, read_mounts
-from hostdx.probes.types import Absent
+from hostdx.probes.system.running.tasks import find_blocked_tasks, find_still_asleep
+from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.card import card_with_role
 
@@ -178,31 +178,17 @@ def _unanswered_reason(part: str, child: subprocess.Popen[bytes]) -> UnfitReason
 
     That is what it, or a process that it started, waits in, where the kernel says it.
     """
-    waits = {pid: _kernel_wait(pid) for pid in (child.pid, *list_descendants(child.pid))}
-    time.sleep(HUNG_S)
-    for pid, wait in waits.items():
-        if wait is not None and wait == _kernel_wait(pid):
-            words = f"{part} hangs in the kernel: {wait.function}"
-            return UnfitReason("time", Answer.NOT_FIT, words, f"/proc/{pid}/wchan")
-    return UnfitReason("time", Answer.NOT_SURE, f"{part} took too long")
-
-
-class _KernelWait(NamedTuple):
-    """The kernel function that a process in state D waits in. `switches`: how often it gave its CPU up until then."""
-
-    function: str
-    switches: str
-
-
-def _kernel_wait(pid: int) -> _KernelWait | None:
-    """Return None for a process in another state, or that is gone."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text("utf-8", "backslashreplace")
-        function = Path(f"/proc/{pid}/wchan").read_text("utf-8", "backslashreplace").strip("0")
-    except OSError:
-        return None
-    is_in_d, switches = "\nState:\tD" in status, status.partition("\nvoluntary_ctxt_switches:")[2]
-    return _KernelWait(function or "unknown", switches.partition("\n")[0].strip()) if is_in_d else None
+    pids = {child.pid, *list_descendants(child.pid)}
+    with closing(Host()) as host:
+        before = find_blocked_tasks(host, pids)
+        time.sleep(HUNG_S)
+        hung = find_still_asleep(before, find_blocked_tasks(host, pids)) if is_present(before) else []
+    if not hung:
+        return UnfitReason("time", Answer.NOT_SURE, f"{part} took too long")
+    waits_in = hung[0].wchan if is_present(hung[0].wchan) else "unknown"
+    return UnfitReason(
+        "time", Answer.NOT_FIT, f"{part} hangs in the kernel: {waits_in}", hung[0].wchan_source
+    )
 
 
 class _SpeedTest:

@@ -7,7 +7,7 @@ guarded reader. A link below fd or cwd is only read, never followed: it may lead
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
@@ -83,12 +83,13 @@ def explain_hidden_tasks(host: Host) -> Absent | None:
     return None
 
 
-def find_blocked_tasks(host: Host) -> BlockedTaskScan | Absent:
-    """Every task in D now, threads too; processes that end meanwhile are passed over."""
+def find_blocked_tasks(host: Host, among: Collection[int] | None = None) -> BlockedTaskScan | Absent:
+    """Every task in D now, threads too, of the processes `among` if given; those that end meanwhile are passed over."""
     names = host.list_names("/proc")
     if isinstance(names, Absent):
         return names
-    pids = sorted(pid for name in names if (pid := parse_unsigned(name)) is not None)
+    shown = (pid for name in names if (pid := parse_unsigned(name)) is not None)
+    pids = sorted(pid for pid in shown if among is None or pid in among)
     if not pids and not host.live and (listed := list(_listed_tasks(host))):
         return BlockedTaskScan(tuple(listed), len(listed), len(listed))
     if not pids:
