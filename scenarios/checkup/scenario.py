@@ -147,8 +147,8 @@ class Checkup(Scenario):
                     if len(seconds_by_part) < len(able)
                     else ()
                 ),
-                "ends early when an answer is clear (--all measures the rest too); after a stop, what was "
-                "measured until then is kept",
+                "ends early when something critical was measured (--all measures the rest too); after a stop, "
+                "what was measured until then is kept",
             ),
             left_out=(
                 *chosen_directories.left_out,

@@ -12,6 +12,7 @@ from hostdx.scenarios.triage.rules.rule_file import RuleFile, RuleText, parse_ru
 from hostdx.scenarios.triage.rules.subjects import (
     array,
     cpu,
+    crash,
     disk,
     fabric,
     hardware,
@@ -59,6 +60,7 @@ TABLES: dict[str, Table] = {
         process,
         service_log,
         limit,
+        crash,
     )
     for name, rows in vars(subject).items()
     if name.endswith("_rows") and not name.startswith("_")

@@ -135,7 +135,7 @@ class FindingsPanel(Picker):
             findings_text = "something" if finding_count <= spoke else f"{finding_count} things"
             self.note = [(f"{spoke} of {len(checks)} checks found {findings_text}{done}", "dim")]
             if unreadable:
-                words = f"? {unreadable} could not run" if width >= 70 else f"? {unreadable} without"
+                words = f"{unreadable} could not run" if width >= 70 else f"{unreadable} without"
                 self.note += [("   ", "text"), (words, "unknown")]
         if self._is_own_run:
             self.note = text_line(_count_by_severity(session), "dim")

@@ -169,7 +169,7 @@ class HostTable(SessionPanel):
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()
         absent = len(session.absent)
-        note = line_with_key_names(f"? {absent} not read: [f]", "unknown") if absent else BLANK
+        note = line_with_key_names(f"{absent} not read: [f]", "unknown") if absent else BLANK
         if self.has_borders:
             return frame_rows("HOST", draw_table(session, width - 4, height - 2), width, height, note=note)
         return [split_line(text_line("HOST", "title"), note, width), *draw_table(session, width, height - 1)]

@@ -34,14 +34,14 @@ def _strip_line(pulses: Sequence[ev.Pulse], trace: int) -> Line:
     figures: list[tuple[str, list[float | None], float]] = [
         ("cpu", [p.cpu for p in pulses], 2 * WAITED),
         ("stolen", [p.steal if p.steal >= STOLEN else None for p in pulses], STOLEN),
-        ("cpu waits", [p.psi_cpu for p in pulses], SPEAKS),
         (disk, [p.devices.get(disk, (0.0, 0.0, 0.0))[2] for p in pulses], 2 * WAITED),
-        ("disk waits", [p.psi_io for p in pulses], SPEAKS),
-        ("memory waits", [p.psi_memory for p in pulses], SPEAKS),
+        ("tasks wait: cpu", [p.psi_cpu for p in pulses], SPEAKS),
+        ("disk", [p.psi_io for p in pulses], SPEAKS),
+        ("memory", [p.psi_memory if (p.psi_memory or 0.0) >= SPEAKS else None for p in pulses], SPEAKS),
     ]
     line: Line = [("load ", "dim"), (f"{last.load1:.1f}", "text")]
     for name, shares, high in figures:
-        if not name or (now := shares[-1]) is None or (name == "memory waits" and now < SPEAKS):
+        if not name or (now := shares[-1]) is None:
             continue
         role = "ok" if now < high else "warning" if now < max(WAITED, 1.3 * high) else "critical"
         # a trace is as wide from the first pulse on, so that nothing right of it moves

@@ -271,8 +271,8 @@ def host_graphs(session: RunSession) -> list[Graph]:
         Graph(f"{clean_text(name)} moves", "b", "B/s", _device_points(pulses, name, (0, 1)))
         for name in _shown_devices(session, pulses)
     ]
-    out.append(share_graph("waits for disks", lambda pulse: pulse.psi_io))
-    out.append(share_graph("waits for CPUs", lambda pulse: pulse.psi_cpu))
+    out.append(share_graph("tasks wait: disk", lambda pulse: pulse.psi_io))
+    out.append(share_graph("tasks wait: CPU", lambda pulse: pulse.psi_cpu))
     steal = share_graph("taken by hypervisor", lambda pulse: pulse.steal)
     return out + ([steal] if any(value >= 0.02 for _, value in steal.points) else [])
 

@@ -241,7 +241,7 @@ def test_the_line_of_now_has_room_for_all_that_a_busy_host_says() -> None:
         devices={"vda": (1.0e8, 1.05e8, 0.56)},
     )  # fmt: skip
     line = plain_lines_of([pulse_strip([pulse], 74)])[0]
-    assert len(line) <= 74 and line.endswith("disk waits 37 %")
+    assert len(line) <= 74 and line.endswith("disk 37 %")
 
 
 @pytest.mark.parametrize("size", one_always("narrow", "wide"))
