@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import cast
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.types import is_present
+from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.table import SubjectRow
 
@@ -29,8 +29,13 @@ _CAUSE = re.compile(
     r"(BUG: (?!workqueue|sleeping|Bad (?:page|rss))[^\n]+|kernel BUG at [^\n]+|general protection fault[^\n]*"
     r"|Unable to handle kernel [^\n]+|[^\n]*(?:hard LOCKUP on cpu|Hardware Error\]: CPU \d+: Machine Check)[^\n]*)"
 )
-_PLACE = re.compile(r"\b(?:R?IP|pc) ?: (?:[0-9a-f]{4}:)?(?:\[<[0-9a-f() nul]+>\] *)*([\w.]+)\+0x\w+/0x\w+(?: \[(\w+)\])?")
-_RELEASE = re.compile(r"Comm: .{1,20}? (?:Kdump: \w+ )?(?:Not tainted|Tainted: [A-Z ]+?(?:\[\w.*?\] ?)?) ?(\d\S+) #")
+_PLACE = re.compile(
+    r"\b(?:R?IP|pc) ?: (?:[0-9a-f]{4}:)?(?:\[<[0-9a-f() nul]+>\] *)*([\w.]+)\+0x\w+/0x\w+(?: \[(\w+)\])?"
+)
+_RELEASE = re.compile(
+    r"Comm: .{1,20}? (?:Kdump: \w+ )?(?:Not tainted|Tainted: [A-Z ]+?(?:\[\w.*?\] ?)?) ?(\d\S+) #"
+)
+_UNTOLD = Absent("the log does not tell it")
 _STAMP = re.compile(r"^(?:<\d+>)?\[ *\d+\.\d+\](?:\[ *[CT]\d+\])? ?", re.MULTILINE)
 # Who crashes a kernel on purpose, to try kdump, says so.
 _ON_PURPOSE = re.compile(r"sysrq: ?(?:SysRq : )?Trigger a crash|sysrq triggered crash|lkdtm: Performing")
@@ -54,7 +59,7 @@ def _crash_logs(host: Host) -> Iterator[tuple[str, str, str]]:
 
 def crash_rows(host: Host) -> list[SubjectRow]:
     """One row per place in the kernel where it crashed, named by the newest dump: the `reason` of the panic, the
-    `cause` before it, `function` and `module` (None of the kernel itself), the kernel's `release`, and how many `times`;
+    `cause` before it, `function` and `module` (absent in the kernel itself), the kernel's `release`, how many `times`;
     `foreign`: that module is not the kernel's own.
     """
     rows: dict[str, dict[str, Value]] = {}
@@ -69,12 +74,12 @@ def crash_rows(host: Host) -> list[SubjectRow]:
             "name": crash,
             "path": path,
             "times": 0,
-            "reason": panic[1].strip() if panic else None,
-            "cause": cause[1].strip() if cause else None,
-            "function": place[1] if place else None,
-            "module": module,
+            "reason": panic[1].strip() if panic else _UNTOLD,
+            "cause": cause[1].strip() if cause else _UNTOLD,
+            "function": place[1] if place else _UNTOLD,
+            "module": module or _UNTOLD,
             "foreign": loaded is not None,
-            "release": release[1] if release else None,
+            "release": release[1] if release else _UNTOLD,
             "on_purpose": _ON_PURPOSE.search(text) is not None,
         }
         key = place[1] if place else re.sub(r"0x\w+|\d+", "", told[1])
@@ -90,4 +95,8 @@ def stored_crash_rows(host: Host) -> list[SubjectRow]:
         "/sys/fs/pstore": len(host.glob_paths("/sys/fs/pstore/dmesg-efi*")),
     }
     path, count = max(counts.items(), key=lambda item: item[1])
-    return [SubjectRow("EFI variables", {"name": "EFI variables", "path": path, "records": count})] if count else []
+    return (
+        [SubjectRow("EFI variables", {"name": "EFI variables", "path": path, "records": count})]
+        if count
+        else []
+    )
