@@ -48,6 +48,7 @@ from hostdx.scenarios.contract.model import Options, OtherRunOutcome, PreparedRu
 from hostdx.scenarios.contract.option_value import command_arguments
 from hostdx.scenarios.contract.plan import Plan, PlannedStep, PlannedWrite
 from hostdx.scenarios.contract.results.result import Item, State
+from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
 from hostdx.scenarios.experiment.schedule.recorded_trains import blocks_in_batch
 from hostdx.scenarios.triage.triage import examine_live_host
 
@@ -147,6 +148,7 @@ class Checkup(Scenario):
                     if len(seconds_by_part) < len(able)
                     else ()
                 ),
+                *((f"a part that loads the disk {STOPS_ITSELF}",) if any(p.writes for p in plans) else ()),
                 "ends early when something critical was measured (--all measures the rest too); after a stop, "
                 "what was measured until then is kept",
             ),
