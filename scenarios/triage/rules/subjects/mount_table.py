@@ -2,7 +2,9 @@
 not seen.
 """
 
+import re
 from functools import partial
+from typing import Literal
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.patterns import lazy_pattern
@@ -17,8 +19,52 @@ from hostdx.probes.system.disk.mounts import (
 from hostdx.probes.system.disk.topology import source_device
 from hostdx.probes.system.disk.trim.trim_jobs import FSTAB
 from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load_entries
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.table import SubjectRow
+
+
+class MountOption(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
+    """`fstypes` and `option`: regular expressions for the whole word; `cost` and `advice`: sentences; `remount`: the
+    option that a remount takes in its place.
+    """
+
+    fstypes: str
+    option: str
+    severity: Literal["notice", "warning"]
+    cost: str
+    advice: str
+    source: str
+    remount: str = ""
+    commands: tuple[str, ...] = ()
+
+
+def mount_option_rows(host: Host) -> list[SubjectRow] | Absent:
+    """One row per mounted file system and option of knowledge/mount_options.toml that it has."""
+    table = read_mounts(host)
+    if isinstance(table, Absent):
+        return table
+    rows: dict[tuple[str, str], SubjectRow] = {}  # a file system that is mounted at many places has one
+    for entry in load_entries("mount_options", "mount_option", MountOption).entries:
+        for mount in table:
+            found = [o for o in mount.options if re.fullmatch(entry.option, o)]
+            if not found or not re.fullmatch(entry.fstypes, mount.fstype):
+                continue
+            columns: dict[str, Value] = {
+                "name": f"{mount.mountpoint} ({found[0]})",
+                "mountpoint": mount.mountpoint,
+                "fstype": mount.fstype,
+                "option": found[0],
+                "severity": entry.severity,
+                "cost": entry.cost,
+                "advice": entry.advice,
+                "remount": entry.remount or Absent("a remount does not change it", "unsupported"),
+                "look": "; ".join(entry.commands).replace("{mountpoint}", mount.mountpoint)
+                or Absent("nothing more to look at", "unsupported"),
+                "basis": entry.source,
+            }
+            rows.setdefault((mount.source, entry.option), SubjectRow(str(columns["name"]), columns))
+    return [*rows.values()]
 
 
 def fstab_rows(host: Host) -> list[SubjectRow] | Absent:
