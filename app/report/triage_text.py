@@ -48,6 +48,10 @@ def triage_document(session: RunSession, *, facts: bool = False, unknown: bool =
     items: tuple[Words, ...] = tuple((Mono(", ".join(names)), reason) for reason, names in reasons.items())
     if silent and not unknown:
         items = ((Toned(f"? {count_noun(len(silent), 'check')} (--unknown shows why)", "unknown"),),)
+    began = session.began
+    if began is not None and not session.is_captured and not began.options.get("programs"):
+        asks = "asks programs of this host, too (zpool, lvs, smartctl, ipmitool, nvidia-smi, ceph, ...)"
+        items = (*items, (Mono("hostdx triage --programs"), asks))
     if items:
         sections.append(ReportSection("What could not be answered", (Bullets(items),), role="unknown"))
     if facts and session.facts:

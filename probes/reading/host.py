@@ -267,6 +267,22 @@ class Host:
         """Start the child process of the reads that may hang, for who will need it soon."""
         self._guarded.start()
 
+    def ask_programs(self, most_s: float) -> tuple[Absent, ...]:
+        """Ask programs of this machine for so many seconds at most, where it is a host that does (`AskingHost`).
+
+        Returns why some gave no answer.
+        """
+        return ()
+
+    @property
+    def asked_programs(self) -> bool:
+        """Whether programs of this machine were asked: see `AskingHost`."""
+        return False
+
+    def name_commands(self, text: str) -> str:
+        """Return a text with the commands that were asked in place of the paths that a sosreport has for them."""
+        return text
+
     def close(self) -> None:
         """End the child process, if one was started. The host can still be read."""
         self._guarded.close()

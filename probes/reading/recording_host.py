@@ -13,15 +13,15 @@ import stat
 import tarfile
 from collections.abc import Callable
 
+from hostdx.probes.reading.asking_host import AskedProgram, AskingHost
 from hostdx.probes.reading.captured.captured_paths import resolve_host_path
 from hostdx.probes.reading.captured.sosreport import FOLDER, captured_file_name
-from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent, is_present
 
 MAX_KEPT_BYTES = 256 << 20
 
 
-class RecordingHost(Host):
+class RecordingHost(AskingHost):
     """Live only. `files` maps real paths to texts, `links` symlinks to their targets, `folders` are empty or not."""
 
     def __init__(self) -> None:
@@ -86,6 +86,12 @@ class RecordingHost(Host):
         if isinstance(output, str):
             self._keep_text(f"{FOLDER}/hostdx/{captured_file_name(argv)}", output + "\n")
         return output
+
+    def _take_output(self, program: AskedProgram, argv: tuple[str, ...], text: str) -> str:
+        path = super()._take_output(program, argv, text)
+        if not program.private:
+            self._keep_text(path, text + "\n")
+        return path
 
     def _keep_text(self, path: str, text: str) -> None:
         if path and not self.files.get(path) and self._kept_bytes + len(text) <= MAX_KEPT_BYTES:

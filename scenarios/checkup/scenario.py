@@ -93,7 +93,8 @@ def _variant_name(values: Mapping[str, object], variant: str) -> str:
 
 
 BUDGET_S = 300.0
-TRIAGE_S = 4.0  # with a look at who uses the host
+TRIAGE_S = 8.0  # with what its programs say, and a look at who uses the host
+PROGRAMS_S = 10.0  # at most
 END_S = 3.0  # of the budget, for the end of a part that is stopped, and the last look
 TOO_SHORT_REASON = "the budget is too short for it, unless a finding of triage points to it"
 NOT_NEEDED_REASON = "not needed: a part before it gave a clear answer (--all measures the rest too)"
@@ -206,7 +207,7 @@ class Checkup(Scenario):
     async def _run_triage(self, run: Run) -> list[Finding]:
         """The worst first."""
         with run.begin_step("triage", "read the host: every read-only rule"):
-            events, findings = await asyncio.to_thread(examine_live_host, run.elapsed_s)
+            events, findings = await asyncio.to_thread(examine_live_host, run.elapsed_s, PROGRAMS_S)
             for event in events:
                 run.emit(event)
         return findings

@@ -10,6 +10,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal, cast
 
+import msgspec
 from msgspec import structs
 
 from hostdx.probes.reading import other_package
@@ -152,7 +153,7 @@ def apply_rule(rule: HostRule, host: Host, time: Callable[[], float]) -> Iterato
         return
     findings = fold_alike_findings(findings)
     for finding in findings:
-        yield ev.Found(t=time(), finding=_mask_finding(finding))
+        yield ev.Found(t=time(), finding=_name_commands(_mask_finding(finding), host))
     state: Literal["spoke", "unreadable", "ok"] = "spoke" if findings else "unreadable" if unknown else "ok"
     yield ev.Checked(t=time(), rule=rule.id, state=state, reason=unknown)
 
@@ -161,6 +162,13 @@ def _mask_finding(finding: Finding) -> Finding:
     """Return the finding without the secrets of the lines that it quotes: of logs, mounts, settings."""
     evidence = tuple(structs.replace(line, text=mask_evidence(line.text)) for line in finding.evidence)
     return structs.replace(finding, title=mask_evidence(finding.title), evidence=evidence)
+
+
+def _name_commands(finding: Finding, host: Host) -> Finding:
+    """Return the finding with the commands that were asked in place of the paths that a sosreport has for them."""
+    if not host.asked_programs:
+        return finding
+    return msgspec.json.decode(host.name_commands(msgspec.json.encode(finding).decode()), type=Finding)
 
 
 def findings_about(host: Host, subjects: frozenset[str]) -> list[Finding]:
@@ -201,9 +209,18 @@ def examine_host(host: Host, time: Callable[[], float], *, facts: bool = True) -
             yield event
 
 
-def examine_live_host(time: Callable[[], float]) -> tuple[list[ev.AnyEvent], list[Finding]]:
-    """Apply every read-only rule to this host; return the events, and the findings in them, the worst first."""
+def examine_live_host(
+    time: Callable[[], float], programs_s: float = 0.0
+) -> tuple[list[ev.AnyEvent], list[Finding]]:
+    """Apply every read-only rule to this host; return the events, and the findings in them, the worst first.
+    `programs_s`: how long its programs are asked before, at most.
+    """
     host = Host()
+    if programs_s:
+        from hostdx.probes.reading.asking_host import AskingHost
+
+        host = asking = AskingHost()
+        asking.ask_programs(programs_s)
     host.is_static = True
     events = list(examine_host(host, time, facts=False))
     return events, _sorted_findings(events)

@@ -12,6 +12,7 @@ from hostdx.probes.reading.secrecy.redaction import Redaction, list_people, stri
 from hostdx.probes.reading.time_limit import iterate_in_time
 from hostdx.probes.units import format_size
 
+MAX_PROGRAMS_S = 30.0
 MAX_CAPTURE_S = 120.0  # usually two seconds, the commands among them
 
 
@@ -28,6 +29,7 @@ def capture(output: str, redact: bool) -> int:
 
     check_outputs("capture", output)
     host = RecordingHost()
+    host.ask_programs(MAX_PROGRAMS_S)
     for _ in iterate_in_time(examine_host(host, lambda: 0.0), host, MAX_CAPTURE_S):
         pass
     host.ask_commands()

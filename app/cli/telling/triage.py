@@ -12,6 +12,7 @@ from hostdx.app.cli.measuring.event_stream import events_option, make_header
 from hostdx.app.cli.root_option import captured_name, live_or_captured_host
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.state import has_journals
+from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.app.terminal.output import print_complaint, print_parts, print_raw, print_result
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.time_limit import iterate_in_time
@@ -24,6 +25,7 @@ FINDING_STATUS = 1  # exit status: a finding at or above --fail-on
 
 # Usually a second. A host of 20,000 disks, or one that answers slowly, is read so long and no longer.
 MAX_TRIAGE_S = 30.0
+MAX_PROGRAMS_S = 20.0
 
 
 @click.command(params=[events_option, color_option()])
@@ -31,6 +33,11 @@ MAX_TRIAGE_S = 30.0
     "--root",
     type=click.Path(),
     help="Check a captured tree (sysfs, procfs, a sosreport) or a tar of it, not this host.",
+)
+@click.option(
+    "--programs",
+    is_flag=True,
+    help="Also ask this host's programs (zpool, lvs, smartctl, nvidia-smi, ceph, ...): up to 20 s.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 @click.option("--format", "form", type=click.Choice(("text", "md")), default="text", show_default=True)
@@ -42,7 +49,14 @@ MAX_TRIAGE_S = 30.0
     help="Exit with status 1 if a finding has this severity or a worse one.",
 )
 def triage(
-    root: str | None, as_json: bool, form: str, facts: bool, unknown: bool, fail_on: str | None, events: bool
+    root: str | None,
+    programs: bool,
+    as_json: bool,
+    form: str,
+    facts: bool,
+    unknown: bool,
+    fail_on: str | None,
+    events: bool,
 ) -> int:
     """The host at a glance: every read-only rule. Writes nothing and starts no load."""
     if events:
@@ -50,7 +64,12 @@ def triage(
             encode_event,  # masks secrets by patterns that take 20 ms to compile
         )
     session = RunSession()
-    for event in _triage_events(live_or_captured_host(root), root, facts=facts or as_json or events):
+    if root is not None and programs:
+        raise Failure(
+            "--programs asks this host: a captured tree (--root) holds what its programs printed", USAGE
+        )
+    host = live_or_captured_host(root)
+    for event in _triage_events(host, root, programs, facts=facts or as_json or events):
         session.apply(event)
         if events and not print_raw(encode_event(event)):
             return 0  # nobody reads any more
@@ -123,23 +142,29 @@ def _read_proofs() -> dict[str, Fact]:
     return read_proofs()
 
 
-def _triage_events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.AnyEvent]:
+def _triage_events(host: Host, root: str | None, programs: bool, *, facts: bool) -> Iterator[ev.AnyEvent]:
     began = time.monotonic()
     if root is None:
         host.start_reader()  # while the rules are imported
     from hostdx.scenarios.triage.triage import examine_host
 
+    if programs:
+        from hostdx.probes.reading.asking_host import AskingHost
+
+        host = AskingHost()
     host.is_static = True  # a second's look: a host that changes meanwhile is looked at again
 
     def elapsed_s() -> float:
         return time.monotonic() - began
 
     if root is None:
-        yield make_header("triage", {})
+        yield make_header("triage", {"programs": True} if programs else {})
     else:
         yield make_header("triage", {"root": root}, captured_name(host, root))
     for line in _leftover_journal_lines() if root is None else ():
         yield ev.Note(t=elapsed_s(), text=line)
+    for answer in host.ask_programs(MAX_PROGRAMS_S):
+        yield ev.Note(t=elapsed_s(), text=f"{answer.source}: {answer.reason}")
     # recordings are read where a finding asks
     rates = cache(_read_rates if root is None else dict[str, Fact])
     proofs = cache(_read_proofs if root is None else dict[str, Fact])

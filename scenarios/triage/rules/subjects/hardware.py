@@ -262,7 +262,7 @@ def captured_failed_unit_rows(host: Host) -> list[SubjectRow]:
 
 
 def _captured_failed_units(host: Host) -> Iterator[tuple[str, tuple[str, str]]]:
-    for path in host.glob_paths("/sos_commands/systemd/systemctl_list-units*") if not host.live else ():
+    for path in host.glob_paths("/sos_commands/systemd/systemctl_list-units*"):
         text = host.read_file_text(path, 4 << 20)
         line = r"^\W*([\w@.:\\-]+\.\w+)\s+loaded\s+failed\s+\S+\s*(.*)$"
         for unit, about in re.findall(line, text, re.MULTILINE) if is_present(text) else ():
@@ -282,7 +282,7 @@ def board_event_rows(host: Host) -> list[SubjectRow]:
     """
     newest = 0
     standing: dict[tuple[str, str], tuple[BoardEvent, str, list[str]]] = {}  # by sensor and event
-    for path in host.glob_paths("/sos_commands/ipmitool/ipmitool*sel_*list*") if not host.live else ():
+    for path in host.glob_paths("/sos_commands/ipmitool/ipmitool*sel_*list*"):
         text = host.read_file_text(path, 8 << 20)
         for line in text.splitlines() if is_present(text) else ():
             words = [word.strip() for word in line.split("|")]
@@ -313,7 +313,8 @@ def board_event_rows(host: Host) -> list[SubjectRow]:
 def snapshot_rows(host: Host) -> list[SubjectRow]:
     """One row per volume that has snapshots of the old kind (device mapper `snapshot-origin`): how many."""
     devices = block_devices(host)
-    text = host.read_command("dmsetup", "table") if not host.live else Absent("a live host is not asked")
+    is_asked = not host.live or host.asked_programs
+    text = host.read_command("dmsetup", "table") if is_asked else Absent("no program was asked")
     counts: Counter[str] = Counter()
     if is_present(text):
         counts.update(re.findall(r": \d+ \d+ snapshot (\d+:\d+) ", text))

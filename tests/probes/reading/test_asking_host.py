@@ -1,0 +1,111 @@
+"""Programs of a live host are asked as a sosreport has them: where they fit, within the time, and cited as commands."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from hostdx.probes.reading import asking_host
+from hostdx.probes.reading.asking_host import AskingHost, load_programs
+from hostdx.probes.reading.captured.sosreport import FOLDER, captured_file_name
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.patterns import matches_glob
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.triage.triage import all_rules, apply_rule
+
+ROOM = Path(asking_host.__file__).resolve().parents[2]
+ZPOOL = """  pool: tank
+ state: ONLINE
+config:
+
+\tNAME        STATE     READ WRITE CKSUM
+\ttank        ONLINE       0     0     0
+\t  mirror-0  ONLINE       0     0     0
+\t    sda     ONLINE       0     0 12345
+\t    sdb     ONLINE       0     0     0
+
+errors: No known data errors
+"""
+
+
+class Machine:
+    """What is there and what is printed; `asked` are the commands that were run."""
+
+    def __init__(self, paths: Iterable[str], printed: dict[str, str | Absent]) -> None:
+        self.paths, self.printed, self.asked = tuple(paths), printed, list[str]()
+
+    def run(self, argv: tuple[str, ...], timeout_s: float, *, any_status: bool = False) -> str | Absent:
+        assert 0 < timeout_s <= 20
+        self.asked.append(" ".join(argv))
+        return self.printed.get(" ".join(argv), Absent(f"{argv[0]} is not installed", "tool", " ".join(argv)))
+
+    def glob(self, pattern: str) -> tuple[str, ...]:
+        parts = pattern.split("/")
+        return tuple(
+            path
+            for path in self.paths
+            if len(names := path.split("/")) == len(parts) and all(map(matches_glob, names, parts))
+        )
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    made = Machine(("/proc/spl/kstat/zfs", "/sys/class/net/eth0/device", "/sys/class/net/-x/device"), {})
+    monkeypatch.setattr(asking_host, "run_command", made.run)
+    monkeypatch.setattr(Host, "glob_paths", lambda _host, pattern: made.glob(pattern))
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    return made
+
+
+def test_a_rule_for_sosreports_finds_the_fault_on_the_live_host_and_cites_the_command(
+    machine: Machine,
+) -> None:
+    machine.printed["zpool status -v"] = ZPOOL
+    rule = next(rule for rule in all_rules() if rule.id == "storage.zfs-errors")
+    host = AskingHost()
+    assert not [e for e in apply_rule(rule, host, lambda: 0.0) if isinstance(e, ev.Found)]
+    assert host.ask_programs(5.0) == ()
+    [found] = [e.finding for e in apply_rule(rule, host, lambda: 0.0) if isinstance(e, ev.Found)]
+    assert {line.source for line in found.evidence if line.source} == {"zpool status -v"}
+    assert FOLDER not in repr(found)
+    assert host.read_command("zpool", "status", "-v") == ZPOOL.rstrip("\n")
+    assert machine.asked.count("zpool status -v") == 1
+
+
+def test_what_is_not_there_is_not_asked_for_and_a_name_is_no_option(machine: Machine) -> None:
+    AskingHost().ask_programs(5.0)
+    assert "ethtool -m eth0" in machine.asked and "zpool get all" in machine.asked
+    assert not any(re.search(r"nvidia|ceph|iptables| -x$|ipmitool", command) for command in machine.asked)
+
+
+def test_a_user_asks_nothing_that_root_alone_may(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    AskingHost().ask_programs(5.0)
+    for_root = {argv[0] for program in load_programs() if program.root for argv in program.commands}
+    for_all = {argv[0] for program in load_programs() if not program.root for argv in program.commands}
+    assert machine.asked and not {c.split(" ")[0] for c in machine.asked} & (for_root - for_all)
+
+
+def test_a_program_that_hangs_is_named_once_and_the_time_ends_all(machine: Machine) -> None:
+    for command in ("zpool status -v", "zpool get all"):
+        machine.printed[command] = Absent("zpool did not answer within 5 s", "timeout", command)
+    assert [answer.source.split(" ")[0] for answer in AskingHost().ask_programs(5.0)] == ["zpool"]
+    machine.asked.clear()
+    assert AskingHost().ask_programs(0.0) == () and not machine.asked
+
+
+def test_each_program_is_asked_for_a_rule() -> None:
+    texts = [path.read_text() for kind in ("*.toml", "*.py") for path in ROOM.rglob(kind)]
+    patterns = {
+        re.sub(r"\{[^}]*\}", "*", pattern)
+        for text in texts
+        for pattern in re.findall(rf"{FOLDER}/[^\s\"',;)]+", text)
+    }
+    for program in load_programs():
+        for argv in program.commands:
+            name = captured_file_name(tuple(word.replace("{name}", "sda") for word in argv))
+            parts = f"{FOLDER}/{program.folder}/{name}".split("/")
+            fits = (p.split("/") for p in patterns if p.count("/") == len(parts) - 1)
+            assert any(all(map(matches_glob, parts, pattern)) for pattern in fits), parts
