@@ -30,7 +30,7 @@ errors: No known data errors
 """
 
 
-class Machine:
+class ScriptedPrograms:
     """What is there and what is printed; `asked` are the commands that were run."""
 
     def __init__(self, paths: Iterable[str], printed: dict[str, str | Absent]) -> None:
@@ -51,16 +51,18 @@ class Machine:
 
 
 @pytest.fixture
-def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
-    made = Machine(("/proc/spl/kstat/zfs", "/sys/class/net/eth0/device", "/sys/class/net/-x/device"), {})
-    monkeypatch.setattr(asking_host, "run_command", made.run)
-    monkeypatch.setattr(Host, "glob_paths", lambda _host, pattern: made.glob(pattern))
+def machine(monkeypatch: pytest.MonkeyPatch) -> ScriptedPrograms:
+    scripted = ScriptedPrograms(
+        ("/proc/spl/kstat/zfs", "/sys/class/net/eth0/device", "/sys/class/net/-x/device"), {}
+    )
+    monkeypatch.setattr(asking_host, "run_command", scripted.run)
+    monkeypatch.setattr(Host, "glob_paths", lambda _host, pattern: scripted.glob(pattern))
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    return made
+    return scripted
 
 
 def test_a_rule_for_sosreports_finds_the_fault_on_the_live_host_and_cites_the_command(
-    machine: Machine,
+    machine: ScriptedPrograms,
 ) -> None:
     machine.printed["zpool status -v"] = ZPOOL
     rule = next(rule for rule in all_rules() if rule.id == "storage.zfs-errors")
@@ -74,13 +76,15 @@ def test_a_rule_for_sosreports_finds_the_fault_on_the_live_host_and_cites_the_co
     assert machine.asked.count("zpool status -v") == 1
 
 
-def test_what_is_not_there_is_not_asked_for_and_a_name_is_no_option(machine: Machine) -> None:
+def test_what_is_not_there_is_not_asked_for_and_a_name_is_no_option(machine: ScriptedPrograms) -> None:
     AskingHost().ask_programs(5.0)
     assert "ethtool -m eth0" in machine.asked and "zpool get all" in machine.asked
     assert not any(re.search(r"nvidia|ceph|iptables| -x$|ipmitool", command) for command in machine.asked)
 
 
-def test_a_user_asks_nothing_that_root_alone_may(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_asks_nothing_that_root_alone_may(
+    machine: ScriptedPrograms, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     AskingHost().ask_programs(5.0)
     for_root = {argv[0] for program in load_programs() if program.root for argv in program.commands}
@@ -88,7 +92,7 @@ def test_a_user_asks_nothing_that_root_alone_may(machine: Machine, monkeypatch: 
     assert machine.asked and not {c.split(" ")[0] for c in machine.asked} & (for_root - for_all)
 
 
-def test_a_program_that_hangs_is_named_once_and_the_time_ends_all(machine: Machine) -> None:
+def test_a_program_that_hangs_is_named_once_and_the_time_ends_all(machine: ScriptedPrograms) -> None:
     for command in ("zpool status -v", "zpool get all"):
         machine.printed[command] = Absent("zpool did not answer within 5 s", "timeout", command)
     assert [answer.source.split(" ")[0] for answer in AskingHost().ask_programs(5.0)] == ["zpool"]

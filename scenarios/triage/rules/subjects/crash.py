@@ -65,8 +65,8 @@ def crash_rows(host: Host) -> list[SubjectRow]:
     rows: dict[str, dict[str, Value]] = {}
     for crash, path, text in _crash_logs(host):
         panic, cause, place = _PANIC.search(text), _CAUSE.search(text), _PLACE.search(text)
-        told = cause or panic
-        if told is None:
+        first_line = cause or panic
+        if first_line is None:
             continue
         module, release = place[2] if place else None, _RELEASE.search(text)
         loaded = re.search(rf"\b{module}\([A-Z+-]*[OP]", text) if module else None
@@ -82,9 +82,9 @@ def crash_rows(host: Host) -> list[SubjectRow]:
             "release": release[1] if release else _UNTOLD,
             "on_purpose": _ON_PURPOSE.search(text) is not None,
         }
-        key = place[1] if place else re.sub(r"0x\w+|\d+", "", told[1])
-        known = rows.setdefault(key, columns)
-        known["times"] = cast(int, known["times"]) + 1
+        key = place[1] if place else re.sub(r"0x\w+|\d+", "", first_line[1])
+        row = rows.setdefault(key, columns)
+        row["times"] = cast(int, row["times"]) + 1
     return [SubjectRow(str(columns["name"]), columns) for columns in rows.values()]
 
 

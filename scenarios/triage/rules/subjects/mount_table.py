@@ -47,14 +47,14 @@ def mount_option_rows(host: Host) -> list[SubjectRow] | Absent:
     rows: dict[tuple[str, str], SubjectRow] = {}  # a file system that is mounted at many places has one
     for entry in load_entries("mount_options", "mount_option", MountOption).entries:
         for mount in table:
-            found = [o for o in mount.options if re.fullmatch(entry.option, o)]
-            if not found or not re.fullmatch(entry.fstypes, mount.fstype):
+            matching_options = [o for o in mount.options if re.fullmatch(entry.option, o)]
+            if not matching_options or not re.fullmatch(entry.fstypes, mount.fstype):
                 continue
             columns: dict[str, Value] = {
-                "name": f"{mount.mountpoint} ({found[0]})",
+                "name": f"{mount.mountpoint} ({matching_options[0]})",
                 "mountpoint": mount.mountpoint,
                 "fstype": mount.fstype,
-                "option": found[0],
+                "option": matching_options[0],
                 "severity": entry.severity,
                 "cost": entry.cost,
                 "advice": entry.advice,
