@@ -7,10 +7,10 @@ import time
 import traceback
 
 from hostdx.app import __version__
-from hostdx.app.state import make_private, state_dir
+from hostdx.app.state import make_private_dir, state_dir
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.printable import make_lines_printable
-from hostdx.probes.reading.secrecy.harmless_words import harmless_words
+from hostdx.probes.reading.secrecy.harmless_words import mask_unknown_words
 
 _NO_MEMORY = "not enough memory; free some, or raise the limit (ulimit -v, the control group's memory.max)"
 _NO_PROCESS = (
@@ -28,12 +28,12 @@ def save_traceback_and_get_line(error: BaseException) -> str:
     """Keeps the traceback and gives the line that says where; what the machine refused is no bug, but a line."""
     if why := _refusal_reason(error):
         return why
-    argv = harmless_words(sys.argv) if "--private" not in sys.argv else [*sys.argv[:3], "--private ..."]
+    argv = mask_unknown_words(sys.argv) if "--private" not in sys.argv else [*sys.argv[:3], "--private ..."]
     error_text = " ".join(f"{type(error).__name__}: {error}".split())[:300]
     head = f"hostdx {__version__}, Python {sys.version.split()[0]}, {' '.join(os.uname()[:3])}\n{argv}\n\n"
     text = head + "".join(traceback.format_exception(error))
     try:
-        directory = make_private(state_dir() / "bugs")
+        directory = make_private_dir(state_dir() / "bugs")
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
         path = directory / f"{stamp}-{os.getpid()}.txt"
         path.touch(0o600)

@@ -89,16 +89,16 @@ def own_features() -> tuple[Feature, ...]:
     return tuple(feature for feature in declared if isinstance(feature, Feature))
 
 
-def load_target(target: str) -> object:
+def import_target(target: str) -> object:
     """Return the object that a target of ours names, with its module imported."""
     module, _, attribute = target.partition(":")
     target_object: object = getattr(import_module(module), attribute)
     return target_object
 
 
-def call_target(target: str, *arguments: object) -> object:
+def import_and_call(target: str, *arguments: object) -> object:
     """Call what a target of ours names."""
-    return cast("Callable[..., object]", load_target(target))(*arguments)
+    return cast("Callable[..., object]", import_target(target))(*arguments)
 
 
 def command_entries() -> dict[str, CommandEntry]:
@@ -124,7 +124,7 @@ def parts_of_result(result: Result, width: int) -> tuple[Part, ...] | None:
     tag = type(result).__struct_config__.tag
     for feature in own_features():
         if (target := feature.result_parts.get(str(tag))) is not None:
-            return cast("tuple[Part, ...]", call_target(target, result, width))
+            return cast("tuple[Part, ...]", import_and_call(target, result, width))
     return None
 
 

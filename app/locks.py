@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from hostdx.app.state import make_private, runtime_dir
+from hostdx.app.state import make_private_dir, runtime_dir
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.process import is_running_hostdx, process_identity
 from hostdx.probes.files.safe_read import reopen_regular
@@ -62,7 +62,7 @@ class LockFile:
 
     def __init__(self, name: str, subject: str, scenario: str, since: str) -> None:
         """Takes it at once, or raises Held. `subject` begins the line that the second one reads."""
-        path = make_private(runtime_dir(), 0o755) / f"{name}.lock"
+        path = make_private_dir(runtime_dir(), 0o755) / f"{name}.lock"
         self._claim = path.with_suffix(".json")
         try:
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -127,7 +127,7 @@ def lock_measuring(scenario: str, since: str, warn: Callable[[str], None]) -> Lo
     return lock
 
 
-def measuring_holder() -> LockHolder | None:
+def measuring_lock_holder() -> LockHolder | None:
     """Whose run a second one would be refused for, told before it is started. Root believes his own claim only."""
     for path in (runtime_dir() / "measuring.json", *(_other_claims() if os.geteuid() != 0 else [])):
         claim = _read_holder_and_user(path)
@@ -150,15 +150,15 @@ def _other_claims() -> list[Path]:
         return []
     directories = [
         Path("/run/hostdx"),
-        *(Path("/run/user", name, "hostdx") for name in _entry_names("/run/user")),
+        *(Path("/run/user", name, "hostdx") for name in _file_names_in("/run/user")),
     ]
     directories += [
-        Path("/tmp", name) for name in _entry_names("/tmp") if re.fullmatch(r"hostdx-[0-9]{1,10}", name)
+        Path("/tmp", name) for name in _file_names_in("/tmp") if re.fullmatch(r"hostdx-[0-9]{1,10}", name)
     ]
     return [directory / "measuring.json" for directory in directories if directory != own]
 
 
-def _entry_names(directory: str) -> Iterator[str]:
+def _file_names_in(directory: str) -> Iterator[str]:
     try:
         with os.scandir(directory) as entries:
             yield from (entry.name for entry in islice(entries, MAX_NAMES))

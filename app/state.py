@@ -57,14 +57,14 @@ def runtime_dir() -> Path:
     return Path(f"/tmp/hostdx-{os.geteuid()}")
 
 
-def make_private(directory: Path, mode: int = 0o700) -> Path:
+def make_private_dir(directory: Path, mode: int = 0o700) -> Path:
     """Makes the directory for us alone and checks that it is ours: in `/tmp` anybody could have made it first.
 
     `mode` may let others read (who measures is no secret), never write. Root makes nothing where others rule a folder
     on the way: they could put a link to any place there.
     """
     if directory.parent.name == "hostdx" or state_dir() in directory.parents:
-        make_private(directory.parent)  # who may write there could put another directory in this one's place
+        make_private_dir(directory.parent)  # who may write there could replace this directory
     if owner_text := find_known_path_writers(str(_nearest_existing(directory.parent))):
         raise Failure(f"{directory}: {owner_text}; {ROOTS_OWN}")
     try:
@@ -112,7 +112,7 @@ def remove_leftovers_and_check_room() -> None:
     check_descriptors()
     remove_leftovers()
 
-    directory = make_private(journal_dir())
+    directory = make_private_dir(journal_dir())
     try:
         with tempfile.TemporaryFile(dir=directory, buffering=0) as file:
             view = memoryview(bytes(ROOM_BYTES))

@@ -56,10 +56,10 @@ class UnreadFact(msgspec.Struct, frozen=True):
     absent: Absent
 
 
-Entry: TypeAlias = Fact | UnreadFact
+FactOrUnread: TypeAlias = Fact | UnreadFact
 
 
-def make_entry(subject: str, name: str, value: Json | Absent, source: str, unit: str = "") -> Entry:
+def make_fact(subject: str, name: str, value: Json | Absent, source: str, unit: str = "") -> FactOrUnread:
     """A fact, or the reason why there is none."""
     if isinstance(value, Absent):
         return UnreadFact(subject, name, msgspec.structs.replace(value, source=value.source or source))

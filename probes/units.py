@@ -283,7 +283,7 @@ def format_interval(
     return format_percent_interval(least, most)
 
 
-def smallest_effect(share: float) -> str:
+def smallest_effect_text(share: float) -> str:
     """Half the width of an interval in logs, as a share (0.13): `±13 %`; from a factor of two on `a factor of 2.7`."""
     return f"±{format_percent(share)}" if share < 1 else f"a factor of {format_number(1 + share)}"
 

@@ -70,7 +70,7 @@ SHOTS = (
 
 
 def bundled_demos() -> set[str]:
-    return {name.removeprefix("demo:") for name in recordings.list_example_names()}
+    return {name.removeprefix("demo:") for name in recordings.list_demo_arguments()}
 
 
 def wanted_shots() -> list[Shot]:

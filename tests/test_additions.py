@@ -36,7 +36,7 @@ from typing import ClassVar
 
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract.card import Card
-from hostdx.scenarios.contract.model import Options, PreparedRun, Run, Scenario
+from hostdx.scenarios.contract.model import OptionMap, PreparedRun, Run, Scenario
 from hostdx.scenarios.nap import CARD
 from hostdx.scenarios.nap.results import Lateness
 from hostdx.scenarios.contract.plan import Option, PlannedStep
@@ -53,7 +53,7 @@ class Nap(Scenario):
     measures: ClassVar[bool] = False
     options: ClassVar[tuple[Option, ...]] = ()
 
-    def prepare(self, host: Host, options: Options) -> PreparedRun:
+    def prepare(self, host: Host, options: OptionMap) -> PreparedRun:
         plan = self.make_plan(steps=(PlannedStep("nap", "sleep", 0.1),), seconds=0.1)
         return PreparedRun(plan, self._run)
 
@@ -107,12 +107,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.types import Entry, make_entry
+from hostdx.probes.types import FactOrUnread, make_fact
 
 
-def glance(host: Host) -> Iterator[Entry]:
+def glance(host: Host) -> Iterator[FactOrUnread]:
     path = "/proc/self/timerslack_ns"
-    yield make_entry("timers", "slack", host.read_integer(path), path, "ns")
+    yield make_fact("timers", "slack", host.read_integer(path), path, "ns")
 ''',
     # an importer; the order in which contents are recognised is one list beside the families
     "probes/imports/cpu/napbench.py": '''"""`napbench`: one line, `napbench: 1.5 ms late`."""

@@ -32,7 +32,7 @@ ALLOWED = {
     "own_links._write_in_own_mounts": "attributes of the kernel, in a namespace of our own",
     "worker.__init__": "its own files once more, by their descriptors: without O_DIRECT",
     "parent_death.make_first_oom_victim": "an attribute of its own process",
-    "darshan_log.parse": "a file without a name in TMPDIR; no run is under way",
+    "darshan_log.parse_darshan_log": "a file without a name in TMPDIR; no run is under way",
     "archive._make_folder": "a captured host's folder in TMPDIR, made by mkdtemp; links on the way are refused",
     "archive._write_member": "as above",
     "supervisor._become_command": "/dev/null, and the directory that the user names for his own command: not ours",

@@ -21,7 +21,7 @@ FIGURES = [(tree, figure) for tree, ceilings in TABLE["ceiling"].items() for fig
 
 
 def words_of(name: str) -> list[str]:
-    """Return the words of a name: `parse_table` has two, `BundleArchive` too."""
+    """Return the words of a name: `parse_elbencho_table` has two, `BundleArchive` too."""
     return [word for word in re.split(r"_+|(?<=[a-z0-9])(?=[A-Z])", name.strip("_")) if word]
 
 

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from hostdx.probes.children.environment import STARTED_AS, read_variable, withhold_variables
+from hostdx.probes.children.environment import STARTED_AS, read_env_variable, withhold_variables
 
 
 def main() -> None:
@@ -53,6 +53,6 @@ def _version_document(version: str) -> str:
             "interpreter": sys.executable,
             "machine": os.uname().machine,
             "code": code,
-            "bundle": read_variable(STARTED_AS) or None,
+            "bundle": read_env_variable(STARTED_AS) or None,
         }
     )

@@ -7,14 +7,14 @@ import click
 
 from hostdx.app.terminal import failure
 from hostdx.app.terminal.failure import Failure
-from hostdx.app.terminal.output import print_complaint, take_write_error
+from hostdx.app.terminal.output import print_problem, take_write_error
 
 
 def run_command_line(arguments: Sequence[str]) -> int:
     take_write_error()
     status = _run_arguments(arguments)
     if why := take_write_error():
-        print_complaint(
+        print_problem(
             f"stdout: cannot be written: {why}; output incomplete: write it elsewhere, run it again"
         )
         return status or failure.COULD_NOT
@@ -31,13 +31,13 @@ def _run_arguments(arguments: Sequence[str]) -> int:
         status = commands.main(args=list(arguments), prog_name="hostdx", standalone_mode=False)
         return status if isinstance(status, int) else 0
     except click.UsageError as error:
-        print_complaint(_usage_line(error))
+        print_problem(_usage_line(error))
         return failure.USAGE
     except click.ClickException as error:
-        print_complaint(error.format_message())
+        print_problem(error.format_message())
         return failure.USAGE
     except Failure as why:
-        print_complaint(why.text)
+        print_problem(why.text)
         return why.status
     except (click.Abort, KeyboardInterrupt):
         return failure.INTERRUPTED
@@ -50,7 +50,7 @@ def _run_arguments(arguments: Sequence[str]) -> int:
             raise
         from hostdx.app import bug_report
 
-        print_complaint(bug_report.save_traceback_and_get_line(error))
+        print_problem(bug_report.save_traceback_and_get_line(error))
         return failure.COULD_NOT
 
 

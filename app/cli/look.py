@@ -62,12 +62,12 @@ def complete_recording(_ctx: click.Context, _parameter: click.Parameter, incompl
 
     from hostdx.app.recordings import store as recordings
 
-    names = ["last", *recordings.list_example_names(), *recordings.list_recording_names()]
+    names = ["last", *recordings.list_demo_arguments(), *recordings.recording_file_names()]
     items = [CompletionItem(name) for name in names if name.startswith(incomplete) and name.isprintable()]
     return items or [CompletionItem(incomplete, type="file")]
 
 
-def check_clock(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+def check_hh_mm(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
     """Return HH:MM as it is. Raises BadParameter where the text is none."""
     if value is not None and not re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9]", value):
         raise click.BadParameter(f"{value!r} is no time of day; write 02:30")

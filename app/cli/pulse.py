@@ -16,7 +16,7 @@ FIRST_LOOK_S = 0.4  # the first figures come soon; later ones cost less where th
 @click.command(params=[events_option], hidden=True)
 @click.option("--every", type=click.FloatRange(0.1, 3600), default=3.0, help="Seconds between two looks.")
 def pulse(every: float, events: bool) -> int:  # noqa: ARG001 (`events_option` gives it)
-    """Pulse events on stdout until nobody reads them any more."""
+    """Print readings of the host's load as events until nobody reads stdout any more. `events`: unused."""
     source = PulseSource(Host())
     began = time.monotonic()
     going = print_raw(encode_event(make_header("pulse", {})))

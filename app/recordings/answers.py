@@ -11,7 +11,7 @@ def ranked_items(session: RunSession) -> tuple[Item, ...]:
     return ranked.value if ranked is not None else ()
 
 
-def other_findings(session: RunSession) -> list[Finding]:
+def unlisted_findings(session: RunSession) -> list[Finding]:
     """The findings of a run; of a checkup without its answer and without those that its list names."""
     ranked = ranked_items(session)
     named_keys = {key for item in ranked for key in item.about}

@@ -9,11 +9,11 @@ from typing import cast
 
 import msgspec
 
-from hostdx.app.feature import call_target, own_features
+from hostdx.app.feature import import_and_call, own_features
 from hostdx.app.recordings import store
 from hostdx.app.recordings.limits import SIZE_LIMIT
 from hostdx.app.recordings.sides import read_run_summaries
-from hostdx.app.state import ELSEWHERE, make_private, state_dir
+from hostdx.app.state import ELSEWHERE, make_private_dir, state_dir
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.probes import units
 from hostdx.probes.files.safe_read import open_trusted_regular
@@ -34,7 +34,7 @@ def baselines_dir() -> Path:
     return state_dir() / "baselines"
 
 
-def save_baseline(name: str, files: Sequence[Path]) -> Baseline:
+def add_to_baseline(name: str, files: Sequence[Path]) -> Baseline:
     """Adds copies of finished runs; a recording that is there already stays as it is. Raises Failure.
 
     Another one of the same name gets its host and time into its name.
@@ -43,7 +43,7 @@ def save_baseline(name: str, files: Sequence[Path]) -> Baseline:
     if name == WATCH:
         raise Failure(f"baseline {name}: is the one of `hostdx watch`; choose another name", USAGE)
     runs = [(path, _check_finished(name, path)) for path in files]
-    folder = make_private(baselines_dir() / checked)
+    folder = make_private_dir(baselines_dir() / checked)
     try:
         for path, run in runs:
             for target in (folder / path.name, folder / _full_name(run)):
@@ -60,7 +60,7 @@ def save_baseline(name: str, files: Sequence[Path]) -> Baseline:
         failed_path = Path(error.filename or path)
         room = f"; {ELSEWHERE}" if failed_path.parent == folder else ""
         raise Failure(f"baseline {name}: {failed_path}: {error.strerror}{room}") from None
-    return Baseline(name, tuple(sorted(store.list_files(folder))))
+    return Baseline(name, tuple(sorted(store.recordings_in(folder))))
 
 
 def _full_name(run: store.ListedRecording) -> str:
@@ -172,9 +172,9 @@ def _kept_files(folder: Path) -> tuple[Path, ...]:
     targets = (feature.baselines.get(folder.name) for feature in own_features())
     target = next(filter(None, targets), "")
     return (
-        cast("tuple[Path, ...]", call_target(target, folder))
+        cast("tuple[Path, ...]", import_and_call(target, folder))
         if target
-        else tuple(sorted(store.list_files(folder)))
+        else tuple(sorted(store.recordings_in(folder)))
     )
 
 

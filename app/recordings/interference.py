@@ -26,7 +26,7 @@ class OthersIO(NamedTuple):
     culprit: str = ""
 
 
-def others_io(session: RunSession) -> OthersIO | None:
+def other_programs_io(session: RunSession) -> OthersIO | None:
     """By the last pulse, else the guards' last figure with its age; None where neither knows it."""
     now = latest_foreign_rate(session)
     if now is not None:

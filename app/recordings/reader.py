@@ -243,14 +243,14 @@ def read_events(path: Path, decoder: Decoder = _decoder) -> Iterator[Any]:
 def load_recording(path: Path) -> RunSession:
     """The state at the recording's end."""
     session = RunSession()
-    with pause_collection():
+    with pause_garbage_collection():
         for event in read_events(path):
             session.apply(event)
     return session
 
 
 @contextmanager
-def pause_collection() -> Iterator[None]:
+def pause_garbage_collection() -> Iterator[None]:
     """Events make no cycles, and looking for some in 200,000 of them takes a third of the time."""
     collecting = gc.isenabled()
     gc.disable()

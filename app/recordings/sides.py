@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Union
 
 from hostdx.app.recordings import store
-from hostdx.app.recordings.reader import BrokenRecording, pause_collection, read_events
+from hostdx.app.recordings.reader import BrokenRecording, pause_garbage_collection, read_events
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.probes.imports import kinds
 from hostdx.probes.imports.model import ImportRefusedError
@@ -20,7 +20,7 @@ from hostdx.scenarios.analysis.compare.snapshot import summarise_import
 _decoder = Decoder(Union[READ])  # noqa: UP007
 
 
-def resolve_paths(arguments: Iterable[str]) -> list[Path]:
+def find_recordings(arguments: Iterable[str]) -> list[Path]:
     """A path, a name, `last`, `demo:NAME`, or a directory of recordings. Raises Failure.
 
     `TABLE:COLUMN` stays as it is: a column of a table of results.
@@ -29,7 +29,7 @@ def resolve_paths(arguments: Iterable[str]) -> list[Path]:
     for argument in arguments:
         folder = Path(argument)
         if folder.is_dir():
-            inside = sorted(store.list_files(folder))
+            inside = sorted(store.recordings_in(folder))
             if not inside:
                 is_readable = os.access(folder, os.R_OK | os.X_OK)
                 why = (
@@ -46,20 +46,20 @@ def resolve_paths(arguments: Iterable[str]) -> list[Path]:
     return list(dict.fromkeys(resolved))
 
 
-def read_run_summaries(files: Sequence[Path], other_files: Sequence[Path] = ()) -> list[RunSummary]:
+def read_run_summaries(files: Sequence[Path], named_beside: Sequence[Path] = ()) -> list[RunSummary]:
     """One after the other, so that a thousand need the memory of one. Raises Failure.
 
     Each is named by the part of its path that tells it from the others and from those `other_files` them.
     """
     names = dict(
         zip(
-            (*files, *other_files),
-            distinct_short_names([str(p) for p in (*files, *other_files)]),
+            (*files, *named_beside),
+            distinct_short_names([str(p) for p in (*files, *named_beside)]),
             strict=True,
         )
     )
     names |= {path: f"{label} ({names[path]})" for path in files if (label := store.read_label(path))}
-    with pause_collection():
+    with pause_garbage_collection():
         return [read_run_summary(path, names[path]) for path in files]
 
 
@@ -70,13 +70,13 @@ def read_run_summary(path: Path, name: str, *, spread: bool = True) -> RunSummar
     try:
         return summarise_run(read_events(path, _decoder), name, spread=spread)
     except BrokenRecording as no_recording:
-        return read_other_tool(path, name, no_recording)
+        return read_foreign_run_summary(path, name, no_recording)
 
 
-def read_other_tool(path: Path, name: str, no_recording: BrokenRecording) -> RunSummary:
+def read_foreign_run_summary(path: Path, name: str, no_recording: BrokenRecording) -> RunSummary:
     """Raises `no_recording` again where no importer knows the file."""
     try:
-        return summarise_import(kinds.parse(ImportSource.read(path)), name)
+        return summarise_import(kinds.parse_import(ImportSource.read(path)), name)
     except ImportRefusedError:
         raise no_recording from None
 

@@ -10,7 +10,7 @@ import msgspec
 
 from hostdx.app.recordings.limits import LINE_LIMIT
 from hostdx.app.recordings.reader import BrokenRecording, RecordingFollower
-from hostdx.app.state import make_private, recordings_dir
+from hostdx.app.state import make_private_dir, recordings_dir
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.app.terminal.output import print_note
 from hostdx.app.terminal.process import ProcessIdentity, is_living
@@ -49,7 +49,7 @@ def list_recordings() -> list[ListedRecording]:
     """Newest first. Only the first and the last lines are read."""
     return [
         examine_recording(path)
-        for path in sorted(list_files(recordings_dir()), key=_sort_key_by_change, reverse=True)
+        for path in sorted(recordings_in(recordings_dir()), key=_sort_key_by_change, reverse=True)
     ]
 
 
@@ -116,7 +116,7 @@ def resolve_recording(argument: str) -> Path:
     if argument.startswith("demo:"):
         return _find_demo(argument.removeprefix("demo:"))
     if argument == "last":
-        every = sorted(list_files(recordings_dir()), key=_sort_key_by_change)
+        every = sorted(recordings_in(recordings_dir()), key=_sort_key_by_change)
         if not every:
             raise Failure(f"last: there is no recording in {recordings_dir()}; `hostdx run` makes one", USAGE)
         for path in reversed(every):
@@ -127,7 +127,7 @@ def resolve_recording(argument: str) -> Path:
     path = Path(argument)
     if "/" in argument or path.exists():
         return path
-    own = list_files(recordings_dir())
+    own = recordings_in(recordings_dir())
     matches = [p for p in own if p.name.startswith(argument)] or [p for p in own if read_label(p) == argument]
     exact = [p for p in matches if p.name in (argument, *(argument + suffix for suffix in SUFFIXES))]
     if len(exact or matches) == 1:
@@ -139,7 +139,7 @@ def resolve_recording(argument: str) -> Path:
     raise Failure(f"{argument}: no such recording; `hostdx recordings` lists them", USAGE)
 
 
-def shortest_argument(path: Path) -> str:
+def shortest_name(path: Path) -> str:
     """Return what `resolve_recording` takes for it: the shortest that stays right."""
     if path.parent == example_recordings_dir():
         return "demo:" + path.name.split(".")[0]
@@ -167,7 +167,7 @@ def set_label(path: Path, words: str) -> None:
         if not words:
             file.unlink(missing_ok=True)
             return
-        make_private(path.parent)
+        make_private_dir(path.parent)
         scratch.unlink(missing_ok=True)
         scratch.touch(0o600, exist_ok=False)
         scratch.write_text(words + "\n", "utf-8")
@@ -184,8 +184,8 @@ def _name_stem(path: Path) -> str:
     return path.name.removesuffix(".gz").removesuffix(".jsonl")
 
 
-def list_recording_names() -> list[str]:
-    return [path.name for path in list_files(recordings_dir())]
+def recording_file_names() -> list[str]:
+    return [path.name for path in recordings_in(recordings_dir())]
 
 
 def delete_recording_and_parts(path: Path) -> None:
@@ -209,16 +209,16 @@ def parts_folder_of(recording: Path) -> Path:
 
 def list_part_recordings(recording: Path) -> list[Path]:
     """Those recordings, in the order in which they were made."""
-    return sorted(list_files(parts_folder_of(recording)), key=_sort_key_by_part)
+    return sorted(recordings_in(parts_folder_of(recording)), key=_sort_key_by_part)
 
 
 def _sort_key_by_part(path: Path) -> tuple[int, str]:
     return parse_unsigned(path.name.partition("-")[0]) or 0, path.name
 
 
-def list_example_names() -> list[str]:
+def list_demo_arguments() -> list[str]:
     """The bundled recordings, as arguments: `demo:rpfilter`."""
-    return sorted("demo:" + path.name.split(".")[0] for path in list_files(example_recordings_dir()))
+    return sorted("demo:" + path.name.split(".")[0] for path in recordings_in(example_recordings_dir()))
 
 
 def example_recordings_dir() -> Path:
@@ -226,14 +226,14 @@ def example_recordings_dir() -> Path:
 
 
 def _find_demo(name: str) -> Path:
-    for path in list_files(example_recordings_dir()):
+    for path in recordings_in(example_recordings_dir()):
         if path.name.split(".")[0] == name:
             return path
-    demo_names = ", ".join(list_example_names()) or "none is bundled"
+    demo_names = ", ".join(list_demo_arguments()) or "none is bundled"
     raise Failure(f"demo:{name}: no such demo; there are: {demo_names}", USAGE)
 
 
-def list_files(directory: Path) -> list[Path]:
+def recordings_in(directory: Path) -> list[Path]:
     """The recordings in a folder; none where it cannot be read."""
     try:
         return [path for path in directory.iterdir() if path.name.endswith(SUFFIXES)]

@@ -7,7 +7,7 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.experiment.levels import fit_variant_levels, values_of_pair, with_difference
+from hostdx.scenarios.experiment.levels import fit_variant_levels, values_of_pair, with_value_delta
 
 if TYPE_CHECKING:
     from hostdx.app.recordings.session import RunSession
@@ -35,7 +35,7 @@ def baseline_and_variant_values(
 def with_difference_of_values(session: RunSession, verdict: ev.RunVerdict) -> ev.RunVerdict:
     """Return the verdict with the difference of these values; as recorded where the recording has no values."""
     values, sign = _load_values(session, verdict.workload, verdict.metric), session.metric_of(verdict).sign
-    return with_difference(verdict, values_of_pair(values, verdict, sign), sign) if values else verdict
+    return with_value_delta(verdict, values_of_pair(values, verdict, sign), sign) if values else verdict
 
 
 def variant_value(session: RunSession, workload: str, metric: str, variant: str) -> float | None:

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.recordings.store import shortest_argument
+from hostdx.app.recordings.store import shortest_name
 from hostdx.app.report.first_page import first_page
 from hostdx.app.report.forms import html, markdown
 from hostdx.app.report.forms.cells import run_end_lines
@@ -29,7 +29,7 @@ def deliver_document(
         if is_shortened:
             whole_command = shlex.join((NAME, *sys.argv[1:], "--format", "html", "-o", f"{subject}.html"))
             document = shorten_document(document, whole_command)
-        deliver_text(subject, path, markdown.render_markdown(document), markdown.list_blocks(document))
+        deliver_text(subject, path, markdown.render_markdown(document), markdown.markdown_blocks(document))
     elif form == "html":
         deliver_text(subject, path, html.render_html(document))
     else:
@@ -47,7 +47,7 @@ def summary_lines(session: RunSession, recording: Path | None, width: int = WIDE
         headline = find_headline_answer(session)
         role = headline.weight if headline.weight != "notice" else "strong"
         lines += map(clean_line, fold_spans([(headline.sentence, role)], width, hang="  "))
-    name = shortest_argument(recording) if recording is not None else ""
+    name = shortest_name(recording) if recording is not None else ""
     lines += run_end_lines(first_page(session, name, narrow=width <= WIDE), width)
     if recording is not None:
         lines += [[], [(f"report: {command_to_paste(f'hostdx report {shlex.quote(name)}')}", "dim")]]

@@ -11,7 +11,7 @@ from hostdx.app.report.first_page import describe_run, describe_variants, first_
 from hostdx.app.report.headline import find_headline_answer
 from hostdx.app.report.method import method_parts
 from hostdx.app.report.numbers import latency_galleries, load_course_galleries, number_parts
-from hostdx.app.report.results.command_timeline import timeline_parts
+from hostdx.app.report.results.command_timeline import command_curve_parts
 from hostdx.app.report.results.finding_parts import finding_parts, finding_title
 from hostdx.app.report.results.result_parts import result_parts, value_text
 from hostdx.probes.units import format_duration
@@ -30,7 +30,7 @@ def make_report_document(
         ("Verdicts in full", _verdict_parts(session)),
         ("Findings", _findings_parts(session)),
         ("Numbers", number_parts(session)),
-        ("Inside a run", timeline_parts(session)),
+        ("Inside a run", command_curve_parts(session)),
         *(
             (result.name.replace("_", " ").capitalize(), result_parts(session, result))
             for result in session.results.values()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from hostdx.app.recordings.answers import other_findings
+from hostdx.app.recordings.answers import unlisted_findings
 from hostdx.app.recordings.progress import share_done
 from hostdx.app.recordings.reader import BrokenRecording, load_recording
 from hostdx.app.recordings.session import RunSession
@@ -13,7 +13,7 @@ from hostdx.app.report.wording import (
     effect_distance,
     is_measured,
     metric_title,
-    seen_everywhere_text,
+    missable_everywhere_text,
     series_sentence,
     variant_title,
     verdict_role,
@@ -48,7 +48,7 @@ def find_headline_answer(session: RunSession, *, growing: bool = False) -> Headl
     """Nothing is claimed that no verdict, trend or finding says; that a run was broken off stands first. `growing`: its
     runner is alive, as far as the one who asks knows."""
     ended = session.ended
-    result = _trusted_answer(session)
+    result = _answer_with_distrust(session)
     if result is not None and (files := _source_files(session)):
         result = result._replace(sentence=f"{files}: {result.sentence}")
     if ended is None:
@@ -90,15 +90,15 @@ def _running_text(session: RunSession) -> str:
     return "running" if share is None else f"running, {units.format_percent(round(share, 2))}"
 
 
-def read_recording(entry: store.ListedRecording) -> tuple[HeadlineAnswer | None, RunSession]:
+def read_recording_answer(listed: store.ListedRecording) -> tuple[HeadlineAnswer | None, RunSession]:
     """Return what a recording of a list found, and all of it; None where it has no answer, cannot be read whole or
     would take too long.
     """
     session = RunSession()
-    if entry.state not in ("done", "interrupted", "dead") or entry.bytes > MAX_READ_BYTES:
+    if listed.state not in ("done", "interrupted", "dead") or listed.bytes > MAX_READ_BYTES:
         return None, session
     try:
-        session = load_recording(entry.path)
+        session = load_recording(listed.path)
         return find_headline_answer(session), session
     except (BrokenRecording, OSError):
         return None, session
@@ -119,7 +119,7 @@ def list_remarks(session: RunSession) -> list[Finding]:
     """
     answer_finding = find_headline_answer(session).finding
     return [
-        f for f in other_findings(session) if f.severity != "ok" and not f.answers and f != answer_finding
+        f for f in unlisted_findings(session) if f.severity != "ok" and not f.answers and f != answer_finding
     ]
 
 
@@ -140,7 +140,7 @@ def _has_judgement(session: RunSession) -> bool:
     )
 
 
-def _trusted_answer(session: RunSession) -> HeadlineAnswer | None:
+def _answer_with_distrust(session: RunSession) -> HeadlineAnswer | None:
     """Return what was found out; first of all that it does not hold, where a sign of the trust line is red. Nothing is
     good where a row of its table is red.
     """
@@ -239,7 +239,7 @@ def _undecided_answer(session: RunSession, verdicts: list[ev.RunVerdict]) -> Hea
         first = (open_ones or rest)[0]
         parts = (verdict_sentence(session, first), resolution_words(first))
         return HeadlineAnswer("; ".join(filter(None, parts)), "unknown", first)
-    missable_text = seen_everywhere_text(open_ones)
+    missable_text = missable_everywhere_text(open_ones)
     could = f" ({missable_text})" if missable_text else ""
     missed = [v for v in rest if v not in open_ones]
     texts = [

@@ -66,7 +66,7 @@ def encode_document(value: object) -> str:
     return make_json_printable(msgspec.json.format(data, indent=2)).decode()
 
 
-def has_severity(session: RunSession, severity: str) -> bool:
+def has_severity_or_worse(session: RunSession, severity: str) -> bool:
     """Return whether a finding is of that severity or worse."""
     limit = SEVERITIES.index(severity)
     return any(SEVERITIES.index(item.severity) <= limit for item in session.findings.values())

@@ -18,7 +18,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.card import Role, card_with_role
 from hostdx.scenarios.contract.finding import LOUD, SEVERITIES, Finding, Remedy, SuggestedStep
 from hostdx.scenarios.contract.option_value import command_arguments
-from hostdx.scenarios.experiment.wording import reckoned_s
+from hostdx.scenarios.experiment.wording import estimate_seconds_to_decide
 from hostdx.scenarios.triage.rules.texts import FindingTexts
 
 # of the options beside numbers and flags; the others may hold what is no reader's business
@@ -121,7 +121,7 @@ def _steps_after_undecided(answer: RunAnswer) -> Steps | None:
     if not undecided or answer.is_resolution:
         return None
     in_time = [v for v in undecided if v.bytes_to_decide is None]  # the others ended by their bytes
-    needed = [seconds for v in in_time if (seconds := reckoned_s(v)) is not None]
+    needed = [seconds for v in in_time if (seconds := estimate_seconds_to_decide(v)) is not None]
     is_reckoned = bool(needed) and len(needed) == len(in_time)
     total_s = math.ceil(sum(v.seconds for v in answer.judged) + sum(needed))
     if is_reckoned and total_s <= MAX_BUDGET_S:

@@ -11,7 +11,7 @@ from hostdx.app.recordings.session import RunSession
 from hostdx.app.recordings.values import counted_values, is_counted, shown_variant_value
 from hostdx.app.report import wording
 from hostdx.app.report.figures.latency import latency_figure
-from hostdx.app.report.figures.plot import nice_axis
+from hostdx.app.report.figures.plot import rounded_axis
 from hostdx.probes import units
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.results.document import (
@@ -228,7 +228,7 @@ def _load_chart(session: RunSession, workload: str, course: LoadCourse) -> Chart
         for mark, (variant, points) in zip(cycle(MARKS), by_variant.items(), strict=False)
     ]
     times, values = zip(*(point for points in by_variant.values() for point in points), strict=True)
-    x, y = Axis(math.floor(min(times)), math.floor(max(times)) + 1), nice_axis(values)
+    x, y = Axis(math.floor(min(times)), math.floor(max(times)) + 1), rounded_axis(values)
     scale = ", log scale" if y.log else ""
     title = wording.workload_title(session, workload)
     mark = "group" if workload in session.trains else "window"

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from hostdx.probes.units import format_duration, format_percent, format_size
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.plan import Plan, PlannedWrite
-from hostdx.scenarios.experiment.wording import title_of_workload
+from hostdx.scenarios.experiment.wording import mark_if_control
 
 NAME = 12  # cells of a row's name
 WARNED = "▲ changes"
@@ -35,7 +35,7 @@ def plan_rows(plan: Plan) -> list[PlanRow]:
         rows.append(PlanRow("", differences_text(plan), "dim"))
     rows += [PlanRow("", sentence, "dim") for sentence in plan.common]
     if plan.workloads:
-        titles = (title_of_workload(w.title, control=w.control) for w in plan.workloads)
+        titles = (mark_if_control(w.title, control=w.control) for w in plan.workloads)
         rows.append(PlanRow("with", "; ".join(titles)))  # a title may have a comma
     if plan.seconds:  # before the changes: with many of them the screen ends there
         rows.append(PlanRow("takes", _time_text(plan)))

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from hostdx.app.report.forms.markdown import Block, list_blocks, section_blocks
+from hostdx.app.report.forms.markdown import Block, markdown_blocks, section_blocks
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract.results import document as doc
 
@@ -24,12 +24,12 @@ def shorten_document(document: doc.ReportDocument, whole_command: str) -> doc.Re
 
     The sections that do not fit are named with their length. Rows of a first page that is too long are cut.
     """
-    if _count_lines(list_blocks(document)) <= MAX_LINES:
+    if _count_lines(markdown_blocks(document)) <= MAX_LINES:
         return document
     first = _fit_to_page([section for section in document.sections if not section.appendix])
     appendix = [section for section in document.sections if section.appendix]
     lengths = {n: _count_lines(section_blocks(section)) + 1 for n, section in enumerate(appendix)}
-    room = MAX_LINES - _count_lines(list_blocks(_append_note(document, first, ["…"], whole_command))) - 2
+    room = MAX_LINES - _count_lines(markdown_blocks(_append_note(document, first, ["…"], whole_command))) - 2
     shown_sections = set[int]()
     for n, length in sorted(lengths.items(), key=lambda entry: entry[1]):
         if length <= room:

@@ -7,7 +7,7 @@ from hostdx.app.report.forms.cells import run_end_lines
 from hostdx.app.report.results.finding_parts import finding_parts, finding_title
 from hostdx.app.terminal.lines import Line, clean_line
 from hostdx.probes.units import count_noun
-from hostdx.scenarios.contract.finding import count_severity
+from hostdx.scenarios.contract.finding import severity_count_text
 from hostdx.scenarios.contract.results.document import (
     Bullets,
     Mono,
@@ -24,7 +24,7 @@ _WHOLE = 1 << 16  # cells: a line is not folded, as it may be searched for
 def triage_lines(session: RunSession, *, facts: bool = False, unknown: bool = False) -> list[Line]:
     lines: list[Line] = [[(f"! {note.text}", "warning")] for note in session.notes]
     of = f"{session.began.host}: " if session.began is not None and session.is_captured else ""
-    document = triage_document(session, facts=facts, unknown=unknown)
+    document = triage_document(session, facts=facts, unanswered=unknown)
     return [
         *lines,
         clean_line([(f"{of}{headline_text(session)}", "strong")]),
@@ -32,8 +32,8 @@ def triage_lines(session: RunSession, *, facts: bool = False, unknown: bool = Fa
     ]
 
 
-def triage_document(session: RunSession, *, facts: bool = False, unknown: bool = True) -> ReportDocument:
-    """`unknown`: each check that could not be answered, else how many."""
+def triage_document(session: RunSession, *, facts: bool = False, unanswered: bool = True) -> ReportDocument:
+    """`unanswered`: name each check that could not be answered, else say how many."""
     host = session.began.host if session.began is not None else "unknown host"
     sections = [
         ReportSection(finding_title(finding), tuple(finding_parts(finding, session)), role=finding.severity)
@@ -46,7 +46,7 @@ def triage_document(session: RunSession, *, facts: bool = False, unknown: bool =
     for absent in session.absent.values() if silent else ():
         reasons.setdefault(absent.reason, []).append(absent.label)
     items: tuple[Words, ...] = tuple((Mono(", ".join(names)), reason) for reason, names in reasons.items())
-    if silent and not unknown:
+    if silent and not unanswered:
         items = ((Toned(f"? {count_noun(len(silent), 'check')} (--unknown shows why)", "unknown"),),)
     began = session.began
     if began is not None and not session.is_captured and not began.options.get("programs"):
@@ -66,7 +66,7 @@ def headline_text(session: RunSession) -> str:
     """`3 of 135 checks found something: 1 warning, 2 notices; 90 fine, 30 not applicable, 12 unknown`."""
     checks: Counter[str] = Counter(check.state for check in session.checks.values())
     counted = Counter(summary.severity for summary in session.worst_first)
-    kinds = ", ".join(count_severity(severity, count) for severity, count in counted.items())
+    kinds = ", ".join(severity_count_text(severity, count) for severity, count in counted.items())
     rest = ", ".join(
         f"{checks[state]} {word}"
         for state, word in (("ok", "fine"), ("not applicable", "not applicable"), ("unreadable", "unknown"))

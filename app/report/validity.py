@@ -266,7 +266,7 @@ def _order_distance(order: OrderEffect) -> float:
 
 def _resolution_signs(session: RunSession) -> list[TrustSign]:
     """Without a check mark where an effect that matters may have been missed, or where nothing is known of some."""
-    limited = wording.limited_verdicts(session)
+    limited = wording.verdicts_that_may_miss(session)
     if not limited:
         return []
     least_certain = limited[0]

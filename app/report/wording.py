@@ -13,8 +13,8 @@ from hostdx.scenarios.contract.verdict.verdict import Interval, Word
 from hostdx.scenarios.experiment.wording import (
     effect_size_and_interval_cells,
     explain_verdict,
+    mark_if_control,
     not_measured_text,
-    title_of_workload,
 )
 
 _ROLES = {Word.SLOWER: "critical", Word.FASTER: "ok", Word.EQUAL: "strong"}
@@ -56,7 +56,7 @@ def legend_text(session: RunSession, mark: str, variant: str) -> str:
 
 def load_title(session: RunSession, verdict: ev.RunVerdict) -> str:
     """A verdict's workload, a control as such: `CPU only (control)`."""
-    return title_of_workload(workload_title(session, verdict.workload), control=verdict.control)
+    return mark_if_control(workload_title(session, verdict.workload), control=verdict.control)
 
 
 def verdict_title(session: RunSession, verdict: ev.RunVerdict) -> str:
@@ -109,7 +109,7 @@ def count_unresolved(session: RunSession) -> int:
     return sum(bool(too_few_groups_text(session, v)) for v in session.verdicts.values() if not v.control)
 
 
-def limited_verdicts(session: RunSession) -> list[ev.RunVerdict]:
+def verdicts_that_may_miss(session: RunSession) -> list[ev.RunVerdict]:
     """Return the verdicts that may have missed an effect of a known size, the least certain first."""
     limited = [
         v for v in resolved_verdicts(session) if v.smallest_effect and not v.control and may_miss_effect(v)
@@ -125,7 +125,7 @@ def emulation_text(subject: str) -> str:
     return f"{subject}'s CPU is emulated (QEMU without KVM): no figure here is that of a real machine"
 
 
-def seen_everywhere_text(verdicts: Iterable[ev.RunVerdict]) -> str:
+def missable_everywhere_text(verdicts: Iterable[ev.RunVerdict]) -> str:
     """Return `a difference below 3.3 % could be missed`: in each of these; empty where none says it."""
     shares = _seen_shares(verdicts)
     return units.missable_difference_text(max(shares)) if shares else ""

@@ -44,7 +44,7 @@ def offer_undo_of_leftover(heading: str, leftover: undo.Leftover) -> bool:
     if not _has_terminal():
         return False
     output.print_note(f"{heading}:")
-    for change in undo.foresee_changes(leftover):
+    for change in undo.preview_undo(leftover):
         output.print_note(f"  {change.title}: {change.would}")
     if not _ask_on_terminal("undo them now? [y/N] "):
         return False

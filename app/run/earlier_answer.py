@@ -58,7 +58,7 @@ def read_line_rates() -> dict[str, Fact]:
     return {}
 
 
-def read_proofs() -> dict[str, Fact]:
+def read_proved_remedies() -> dict[str, Fact]:
     """Return what remedies did on this host, by the key of their finding: of each the newest run that tried it."""
     finished_runs = _finished_runs(os.uname().nodename, lambda id: card_of(id).proves)
     newest_runs = sorted(finished_runs, key=lambda item: item.wall)[-MAX_EARLIER_RUNS:]

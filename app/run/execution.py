@@ -14,9 +14,9 @@ from hostdx.app.recordings.events_output import EventsOutput
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.recordings.stream import EventStream
 from hostdx.app.run import consent
-from hostdx.app.run.runner import LATER, MonotonicClock, Runner, listen_for_stops
-from hostdx.app.run.signals import StoppedOutsideRun, StopRequests, stop_early
-from hostdx.app.state import journal_dir, make_private, recordings_dir, remove_leftovers_and_check_room
+from hostdx.app.run.runner import LATER, MonotonicClock, Runner, handle_signals
+from hostdx.app.run.signals import StoppedOutsideRun, StopRequests, raise_on_stop_signals
+from hostdx.app.state import journal_dir, make_private_dir, recordings_dir, remove_leftovers_and_check_room
 from hostdx.app.terminal import failure
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.process import ProcessIdentity, process_identity
@@ -25,13 +25,10 @@ from hostdx.app.undo.changes import HostChanges
 from hostdx.app.undo.journal import SCHEMA as JOURNAL_SCHEMA
 from hostdx.app.undo.journal import JournalHeader
 from hostdx.probes.reading.host import Host
-from hostdx.probes.reading.secrecy.harmless_words import (
-    harmless_words,
-    mask_command,
-)
+from hostdx.probes.reading.secrecy.harmless_words import mask_command, mask_unknown_words
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.model import Options, PreparedRun, RunRefused, Scenario, UsageError
+from hostdx.scenarios.contract.model import OptionMap, PreparedRun, RunRefused, Scenario, UsageError
 from hostdx.scenarios.contract.option_value import OptionRedaction
 from hostdx.scenarios.contract.plan import Option, Plan
 
@@ -74,7 +71,7 @@ class RunExecution:
         self._wall = datetime.now(UTC)
         self._me = process_identity()
         self._redaction = OptionRedaction(request.options, request.declared, request.with_arguments)
-        self._options = Options(request.options, request.declared)
+        self._options = OptionMap(request.options, request.declared)
         self._seed = (
             self._options.as_integer("seed")
             if "seed" in request.options
@@ -95,7 +92,7 @@ class RunExecution:
         return self._stream.recording_path
 
     def run_to_end(self) -> ev.RunEnded:
-        with stop_early():
+        with raise_on_stop_signals():
             ended = self._run_guarded()
         if self._lock is not None:  # before a reader of our events is waited for
             self._lock.release_lock()
@@ -155,7 +152,7 @@ class RunExecution:
     def _start_recording(self, plan: Plan) -> None:
         """A watch that changes nothing does not need its recording: with a full disk it is wanted most."""
         try:
-            self._stream.start_recording(make_private(recordings_dir()) / f"{self._run_id}.jsonl")
+            self._stream.start_recording(make_private_dir(recordings_dir()) / f"{self._run_id}.jsonl")
         except Failure as why:
             if plan.actions:
                 raise
@@ -163,7 +160,7 @@ class RunExecution:
 
     async def _conduct_run(self, prepared: PreparedRun, consented: bool) -> ev.RunEnded:
         plan = prepared.plan
-        listen_for_stops(asyncio.get_running_loop(), self._stops)
+        handle_signals(asyncio.get_running_loop(), self._stops)
         changes = HostChanges(
             plan=plan,
             consented=consented,
@@ -217,7 +214,7 @@ class RunExecution:
             undo.remove_empty_journal(leftover)
             if leftover.living or not leftover.is_open:
                 continue
-            line = leftovers.leftover_line(leftover)
+            line = leftovers.held_changes_line(leftover)
             if not leftovers.is_in_the_way(self._host, leftover, plan):
                 self._complain(line)
             elif not consent.offer_undo_of_leftover(line, leftover):
@@ -240,7 +237,7 @@ class RunExecution:
     def _journal_on_device_reason(self, target: str) -> str:
         from hostdx.app.undo.journal_disk import journal_on_device_reason
 
-        return journal_on_device_reason(self._host, make_private(journal_dir()), target)
+        return journal_on_device_reason(self._host, make_private_dir(journal_dir()), target)
 
     def _elapsed_s(self) -> float:
         return round(self._clock.now() - self._began_s, 4)
@@ -274,7 +271,7 @@ class RunExecution:
         """Return what is recorded of the command line: only what is known to be harmless; names too if asked."""
         words = self._redaction.redact_command(self._request.command)
         choices = {choice for option in self._request.declared for choice in option.choices}
-        keep = mask_command if self._request.with_arguments else harmless_words
+        keep = mask_command if self._request.with_arguments else mask_unknown_words
         return keep(words, {"hostdx", "run", self._scenario.id, *choices})
 
     def _journal_header(self) -> JournalHeader:

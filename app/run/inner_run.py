@@ -14,7 +14,7 @@ from hostdx.app.report.headline import find_headline_answer
 from hostdx.app.report.next_steps import checkup_command, next_steps_for
 from hostdx.app.run import launch
 from hostdx.app.run.signals import finish_despite_cancel
-from hostdx.app.state import make_private
+from hostdx.app.state import make_private_dir
 from hostdx.app.terminal.failure import Failure
 from hostdx.probes.types import Json
 from hostdx.scenarios.analysis.compare import worse
@@ -33,7 +33,7 @@ class InnerRun:
 
     def __init__(self, whole_recording: Path, scenario: Scenario, values: Mapping[str, Json]) -> None:
         """Raises Failure where its recording finds no place."""
-        folder = make_private(store.parts_folder_of(whole_recording))
+        folder = make_private_dir(store.parts_folder_of(whole_recording))
         self._scenario = scenario
         self.recording = folder / f"{len(list(folder.glob('*.jsonl'))) + 1}-{scenario.id}.jsonl"
         self._argv = command_arguments(values, scenario.options)

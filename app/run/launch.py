@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from hostdx.app.state import make_private, recordings_dir, remove_leftovers_and_check_room
+from hostdx.app.state import make_private_dir, recordings_dir, remove_leftovers_and_check_room
 from hostdx.app.terminal.process import (
     ProcessIdentity,
     has_file_open_for_writing,
@@ -31,7 +31,7 @@ def new_recording_path(scenario: str) -> Path:
     """
     remove_leftovers_and_check_room()
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    return make_private(recordings_dir()) / f"{stamp}-{scenario}-{uuid.uuid4().hex[:6]}.jsonl"
+    return make_private_dir(recordings_dir()) / f"{stamp}-{scenario}-{uuid.uuid4().hex[:6]}.jsonl"
 
 
 def start_runner(

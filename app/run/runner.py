@@ -17,7 +17,7 @@ from hostdx.app.terminal.failure import Failure, UndoIncomplete
 from hostdx.app.undo.changes import HostChanges
 from hostdx.probes.engine.measured import BenchRefused, MeasurementInvalid
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.running.processes import find_with_descendants
+from hostdx.probes.system.running.processes import process_with_descendants
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.action import Action
@@ -25,7 +25,7 @@ from hostdx.scenarios.contract.model import (
     AppliedChange,
     AResult,
     Clock,
-    Options,
+    OptionMap,
     OtherRunOutcome,
     PreparedRun,
     Run,
@@ -58,7 +58,7 @@ class Runner(Run):
     scenario: str
     host: Host
     clock: Clock
-    options: Options
+    options: OptionMap
     prepared: PreparedRun
     seed: int
     changes: HostChanges
@@ -166,7 +166,7 @@ class Runner(Run):
         return ended
 
     def _note_late_stop(self) -> None:
-        family = find_with_descendants(self.host) if self.host.live else {}
+        family = process_with_descendants(self.host) if self.host.live else {}
         stuck = [f"{p.name} (pid {p.pid})" for p in family.values() if p.state == "D"]
         if stuck:
             why = f"waits for {', '.join(stuck)}, which hangs on a device or a frozen file system (see dmesg)"
@@ -254,7 +254,7 @@ def _nothing_measured_reason(verdicts: Sequence[ev.RunVerdict | ev.SeriesVerdict
     return ": ".join(("nothing was measured" if unstarted else "nothing could be compared", *reasons[:1]))
 
 
-def listen_for_stops(loop: asyncio.AbstractEventLoop, stops: StopRequests) -> None:
+def handle_signals(loop: asyncio.AbstractEventLoop, stops: StopRequests) -> None:
     """Ctrl-C and SIGTERM stop the run; a closed terminal does not: the run goes on to its end."""
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stops.request_stop, number)

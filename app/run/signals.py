@@ -37,10 +37,10 @@ class StopRequests:
         if self.signal is not None:
             task.cancel()
 
-    def request_stop(self, number: int) -> None:
+    def request_stop(self, signal_number: int) -> None:
         if self.signal is not None:
             return
-        self.signal = number
+        self.signal = signal_number
         self._cancel_until_done()
         if self._task is not None:
             asyncio.get_running_loop().call_later(PROMISED_S, self._report_if_late)
@@ -64,7 +64,7 @@ class StoppedOutsideRun(BaseException):
 
 
 @contextmanager
-def stop_early() -> Iterator[None]:
+def raise_on_stop_signals() -> Iterator[None]:
     """Within it, SIGINT and SIGTERM raise Stopped until an event loop takes them over."""
 
     def raise_stopped(number: int, _frame: FrameType | None) -> None:

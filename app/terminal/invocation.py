@@ -6,7 +6,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from hostdx.probes.children.environment import STARTED_AS, read_variable
+from hostdx.probes.children.environment import STARTED_AS, read_env_variable
 from hostdx.probes.files.path_ownership import find_root_objection
 
 NAME = "hostdx"  # as recordings and reports have it: they are read elsewhere, too
@@ -15,7 +15,7 @@ _MODULE = ("app", "cli", "__main__.py")
 
 def program_words(*, by_sudo: bool = False) -> str:
     """`hostdx` where the shell finds this very one by it, else its path, or `python -m`. sudo has a path of its own."""
-    started = read_variable(STARTED_AS) or sys.argv[0]
+    started = read_env_variable(STARTED_AS) or sys.argv[0]
     if Path(started).parts[-3:] == _MODULE:
         return shlex.join((sys.executable, "-P", "-m", "hostdx.app.cli"))
     path_in_shell = shutil.which(NAME)
@@ -30,7 +30,7 @@ def program_words(*, by_sudo: bool = False) -> str:
 
 def own_command() -> tuple[str, ...]:
     """Return the words that start the program that runs now, by paths that no search in PATH leads elsewhere."""
-    started = read_variable(STARTED_AS) or sys.argv[0]
+    started = read_env_variable(STARTED_AS) or sys.argv[0]
     path = os.path.realpath(started)
     if started.endswith(".pyz"):
         return sys.executable, path

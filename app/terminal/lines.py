@@ -101,14 +101,14 @@ def link_line(line: Iterable[Span], target: str) -> Line:
     ]
 
 
-def target_of(role: str) -> str:
+def link_of_role(role: str) -> str:
     return role.rpartition(TARGET)[0]
 
 
-def tinted_line(line: Iterable[Span], width: int, ground: str) -> Line:
+def tinted_line(line: Iterable[Span], width: int, background: str) -> Line:
     """The line filled to the width, on a tinted ground."""
     return [
-        (part, role if "@" in role.rpartition(TARGET)[2] else f"{role}@{ground}")
+        (part, role if "@" in role.rpartition(TARGET)[2] else f"{role}@{background}")
         for part, role in pad_line(clean_line(line), width)
     ]
 
@@ -128,14 +128,14 @@ def area_lines(shares: Sequence[float | None], height: int, role: str) -> list[L
 
 def two_columns(left: Sequence[Line], right: Sequence[Line], width: int) -> list[Line]:
     """Two texts side by side, each made for `half(width)` cells."""
-    room = half_width(width)
+    room = column_width(width)
     return [
         [*pad_line(left_line, room), (" " * GAP, "text"), *pad_line(other, room)]
         for left_line, other in zip_longest(left, right, fillvalue=BLANK)
     ]
 
 
-def half_width(width: int) -> int:
+def column_width(width: int) -> int:
     return (width - GAP) // 2
 
 
@@ -296,15 +296,15 @@ def merge_spans(line: Iterable[Span]) -> Line:
 DIGIT = "digit:"
 
 
-def load_target(workload: str) -> str:
+def workload_link(workload: str) -> str:
     return f"load:{workload}"
 
 
-def process_target(pid: int | None) -> str:
+def process_link(pid: int | None) -> str:
     """Empty where nobody knows the process id."""
     return "" if pid is None else f"process:{pid}"
 
 
-def digit_target(number: int) -> str:
+def digit_link(number: int) -> str:
     """What the digit key opens on this screen."""
     return f"{DIGIT}{number}"

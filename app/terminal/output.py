@@ -80,12 +80,12 @@ def print_note(text: str) -> None:
     _write(2, (make_printable(text) + "\n").encode())
 
 
-def draw_text(text: str) -> None:
+def draw_on_stderr(text: str) -> None:
     """Text of ours, escape sequences included, on the terminal that stderr is; lost while that is paused."""
     _write(2, text.encode("utf-8", "backslashreplace"))
 
 
-def print_complaint(text: str) -> None:
+def print_problem(text: str) -> None:
     print_note(f"hostdx: {text}")
 
 

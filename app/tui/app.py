@@ -96,13 +96,13 @@ def open_home() -> int:
     try:
         return open_app("home")
     except Failure as why:
-        from hostdx.app.terminal.output import print_complaint
+        from hostdx.app.terminal.output import print_problem
 
-        print_complaint(why.text)
+        print_problem(why.text)
         return why.status
     except Exception as error:
         from hostdx.app import bug_report
-        from hostdx.app.terminal.output import print_complaint
+        from hostdx.app.terminal.output import print_problem
 
-        print_complaint(bug_report.save_traceback_and_get_line(error))
+        print_problem(bug_report.save_traceback_and_get_line(error))
         return COULD_NOT

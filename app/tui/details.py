@@ -13,15 +13,15 @@ from hostdx.app.terminal.lines import (
     Line,
     cell_width,
     crop_line,
-    digit_target,
+    digit_link,
     flow_parts,
     line_with_key_names,
     link_line,
-    process_target,
+    process_link,
     split_line,
     wrap_text,
 )
-from hostdx.app.tui.option_values import is_scenario, keeps_all_options
+from hostdx.app.tui.option_values import keeps_all_options, may_be_scenario_id
 from hostdx.scenarios.contract.events import ScenarioOffer
 from hostdx.scenarios.contract.finding import Finding, Remedy
 from hostdx.scenarios.contract.results.document import Toned, paragraph_of
@@ -37,7 +37,7 @@ def finding_lines(finding: Finding, session: RunSession, width: int) -> list[Lin
 def sign_lines(signs: Iterable[TrustSign], width: int) -> list[Line]:
     """Return whether it can be trusted, the red ones first; a sign whose text is long takes lines of its own."""
     ordered = sorted(signs, key=lambda s: s.state != "critical")
-    parts = [(f"{MARKS[s.state]} {s.text}", TONES[s.state], process_target(s.pid)) for s in ordered]
+    parts = [(f"{MARKS[s.state]} {s.text}", TONES[s.state], process_link(s.pid)) for s in ordered]
     linked = [span for text, role, target in parts for span in link_line([(text, role)], target)]
     return flow_parts(linked, width, gap="   ")
 
@@ -82,7 +82,7 @@ def next_step_lines(steps: Sequence[Remedy], width: int, room: int, *, digits: b
                 else []
             )
         left -= len(below)
-        out += [link_line(line, digit_target(number) if digits else "") for line in (*head, *below)]
+        out += [link_line(line, digit_link(number) if digits else "") for line in (*head, *below)]
     return out[:room]
 
 
@@ -114,7 +114,7 @@ def scenario_argv(step: Remedy, offers: Iterable[ScenarioOffer], pid_of: Callabl
         words = shlex.split(step.commands[0]) if step.commands else []
     except ValueError:
         return []
-    if words[:2] != ["hostdx", "run"] or not is_scenario("".join(words[2:3])):
+    if words[:2] != ["hostdx", "run"] or not may_be_scenario_id("".join(words[2:3])):
         return []
     declared = next((offer.options for offer in offers if offer.id == words[2]), ())
     if words[-2:] == ["--pid", PLACEHOLDER]:

@@ -20,7 +20,7 @@ _SCENARIO = re.compile(r"[a-z0-9][a-z0-9_.-]{0,60}")
 _TEXT = re.compile(r"[A-Za-z0-9/_][A-Za-z0-9/_.:@-]{0,250}")  # of a cgroup or a device; never an option
 
 
-def is_scenario(name: str) -> bool:
+def may_be_scenario_id(name: str) -> bool:
     """Return whether a finding's `prove` can be a scenario's id, and no option of `hostdx plan`."""
     return _SCENARIO.fullmatch(name) is not None
 
@@ -99,7 +99,7 @@ def _simplify_number(number: float) -> int | float:
     return int(number) if number.is_integer() else number
 
 
-def explain_wrong(option: Option, words: str) -> str:
+def explain_bad_value(option: Option, words: str) -> str:
     """Return why these words are no value of that option; empty where they are."""
     try:
         parse_value(option, words)

@@ -35,7 +35,7 @@ from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.card import card_with_role
 from hostdx.scenarios.contract.events import ScenarioOffer
 from hostdx.scenarios.contract.plan import Option, Plan, Workload
-from hostdx.scenarios.experiment.wording import title_of_workload
+from hostdx.scenarios.experiment.wording import mark_if_control
 
 
 def change_lines(action: Action, width: int) -> list[Line]:
@@ -268,7 +268,7 @@ def _load_lines(plan: Plan, width: int, room: int, detects: Mapping[str, float])
     """A row a load: how it is measured, and how long; where there is room what it stands for and the same with fio."""
     times = {step.id: step.seconds for step in plan.steps}
     longest = max([*times.values(), 1.0])
-    names = max(len(title_of_workload(load.title, control=load.control)) for load in plan.workloads)
+    names = max(len(mark_if_control(load.title, control=load.control)) for load in plan.workloads)
     names = min(names, width // 3)
     out: list[Line] = []
     reasons = [wrap_text(load.why, width - 4, indent=4) if load.why else [] for load in plan.workloads]
@@ -279,7 +279,7 @@ def _load_lines(plan: Plan, width: int, room: int, detects: Mapping[str, float])
         drawn = "█" * max(1, round(BAR * seconds / longest)) if seconds else ""
         finest = f"±{units.format_percent(detects[load.id])}" if load.id in detects else ""
         head: Line = [
-            *pad_line(text_line(title_of_workload(load.title, control=load.control), "strong"), names),
+            *pad_line(text_line(mark_if_control(load.title, control=load.control), "strong"), names),
             (f"  {length:<18}{least:<20}", "dim"),
             (f"{finest:<8}", "text"),
         ]

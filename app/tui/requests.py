@@ -81,7 +81,7 @@ class AppRequests(App[int]):
     def home_session(self) -> RunSession:
         return self.triage.session if self.triage is not None else RunSession()
 
-    def ask_command(
+    def run_command_then(
         self, argv: Sequence[str], refused: str, then: Callable[[str], None], timeout_s: float = TIMEOUT_S
     ) -> None:
         """`then` takes what a command prints; where it fails `refused` and why are said."""
@@ -116,7 +116,7 @@ class AppRequests(App[int]):
         from hostdx.app.recordings import store as recordings
 
         directory = state.recordings_dir()
-        names = recordings.list_recording_names()
+        names = recordings.recording_file_names()
         before = self.recorded, self.running, self.running_words
         self.recorded = len(names)
         self.running, self.running_words = None, ""
@@ -152,10 +152,10 @@ class AppRequests(App[int]):
 
     def _look_for_changes(self) -> None:
         """What a run that was killed meanwhile has left changed."""
-        from hostdx.app.tui.screens.undo import LOOK, parse_changes
+        from hostdx.app.tui.screens.undo import LOOK, parse_undoable_changes
 
         def take_changes(outcome: CommandOutcome) -> None:
-            self.left = parse_changes(outcome)
+            self.left = parse_undoable_changes(outcome)
             self.draw()
 
         run_hostdx(self, LOOK, take_changes)
@@ -178,10 +178,10 @@ class AppRequests(App[int]):
     ) -> None:
         """`propose` gives the options anew, as triage tells more of the host; `ask` names an option that is asked for
         first of all."""
-        from hostdx.app.tui.option_values import is_scenario, parse_proposable_options
+        from hostdx.app.tui.option_values import may_be_scenario_id, parse_proposable_options
         from hostdx.app.tui.screens.before.plan import PlanScreen
 
-        if not is_scenario(scenario):
+        if not may_be_scenario_id(scenario):
             self.show_message(f"{scenario} is no scenario's name")
             return
         offers = self.home_session().offers
@@ -284,7 +284,7 @@ class AppRequests(App[int]):
             then()
 
         self.show_message(f"importing {path}")
-        self.ask_command(["import", "--", str(path)], "not imported", finish_import)
+        self.run_command_then(["import", "--", str(path)], "not imported", finish_import)
 
     def toggle_raw(self) -> None:
         self.raw_values = not self.raw_values
@@ -305,17 +305,17 @@ class AppRequests(App[int]):
         page = [*left, "--format", "md", "--one-page", *right]
         self.show_report([*left, "--format", "document", *right], "comparison", "comparison", page)
 
-    def show_report(self, argv: Sequence[str], title: str, noun: str, page: Sequence[str] = ()) -> None:
+    def show_report(self, argv: Sequence[str], title: str, noun: str, page_argv: Sequence[str] = ()) -> None:
         """Show the report that this command of hostdx prints as JSON. `noun`: what is missing where it fails.
 
-        `page`: the command of hostdx that prints it on one page, where it has one.
+        `page_argv`: the command of hostdx that prints it on one page, where it has one.
         """
         from hostdx.app.tui.screens.report import ReportScreen
         from hostdx.scenarios.contract.results.document import ReportDocument
 
         def make_screen(output: str) -> Screen[object]:
             document = msgspec.json.decode(output, type=ReportDocument)
-            return ReportScreen(title, document, tuple(page), _as_html(argv))
+            return ReportScreen(title, document, tuple(page_argv), _as_html(argv))
 
         self._show_answer(argv, f"no {noun}", make_screen)
 
@@ -340,7 +340,7 @@ class AppRequests(App[int]):
                 self.message = ""
                 self.push_screen(make_screen(output))
 
-        self.ask_command(argv, refused, show)
+        self.run_command_then(argv, refused, show)
 
     def save_report(self, path: Path, form: ReportForm) -> None:
         if form == "page":
@@ -362,7 +362,7 @@ class AppRequests(App[int]):
 
     def _save_printed(self, argv: Sequence[str], name: str, what: str, note: str, suffix: str = "md") -> None:
         self.show_message(f"writing the {what} to a file")
-        self.ask_command(argv, "no report", lambda text: self.save_text(name, text, suffix, note))
+        self.run_command_then(argv, "no report", lambda text: self.save_text(name, text, suffix, note))
 
     def save_text(self, name: str, text: str, suffix: str = "md", note: str = "") -> None:
         """Into the current directory, else beside the recordings; never over another file.
@@ -373,7 +373,7 @@ class AppRequests(App[int]):
         for directory in (Path.cwd(), state.state_dir() / "reports"):
             try:
                 if directory != Path.cwd():
-                    state.make_private(directory)
+                    state.make_private_dir(directory)
                 length = f"{text.count(chr(10))} lines: " if suffix == "md" else ""
                 words = f"  ({length}{note})" if note else ""
                 self.show_message(f"saved {_write_report(directory, stem, text, suffix)}{words}")
@@ -394,11 +394,11 @@ class AppRequests(App[int]):
     # Undo
 
     def offer_undo(self, asked: bool = False) -> None:
-        from hostdx.app.tui.screens.undo import LOOK, UndoScreen, parse_changes, parse_report
+        from hostdx.app.tui.screens.undo import LOOK, UndoScreen, parse_all_changes, parse_undoable_changes
 
         def show(outcome: CommandOutcome) -> None:
-            self.left = parse_changes(outcome)
-            kept_changes = [change for change in parse_report(outcome) if change.on_purpose]
+            self.left = parse_undoable_changes(outcome)
+            kept_changes = [change for change in parse_all_changes(outcome) if change.on_purpose]
             if outcome.error and asked and not self.left:
                 self.show_message(outcome.error)
             elif self.left or asked:

@@ -20,7 +20,7 @@ from textual.css.query import NoMatches
 from textual.dom import DOMNode
 from textual.screen import Screen
 
-from hostdx.app.feature import call_target, external_screens, screens_at
+from hostdx.app.feature import external_screens, import_and_call, screens_at
 from hostdx.app.terminal.failure import COULD_NOT, Failure
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.lines import DIGIT
@@ -176,7 +176,7 @@ class Shell(KeysFromKeymap, AppRequests):
                 self.call_after_refresh(self.open_recordings)
             if self.first_screen is not None:
                 target, folder = self.first_screen
-                self.call_after_refresh(call_target, target, self, folder)
+                self.call_after_refresh(import_and_call, target, self, folder)
         else:
             self.push_screen(self._run_screen())
 
@@ -248,7 +248,7 @@ class Shell(KeysFromKeymap, AppRequests):
                 feed.dead = changed = True
             self.watch_runner()
         if changed:
-            self.settle_view()
+            self.show_view_at_cursor()
         elif not feed.playback.live:
             end = now + FOLD_AHEAD_S
             while feed.playback.fold_checkpoint() and time.monotonic() < end:
@@ -274,7 +274,7 @@ class Shell(KeysFromKeymap, AppRequests):
                     screen.show()
                 return
 
-    def settle_view(self) -> None:
+    def show_view_at_cursor(self) -> None:
         """After the cursor moved: at the end of a run the verdict is shown, before it the blocks; and all is drawn."""
         from hostdx.app.tui.screens.run import RunScreen
 
@@ -298,7 +298,7 @@ class Shell(KeysFromKeymap, AppRequests):
             return InsideScreen()
         for screen in screens_at("run"):
             if screen.name == which:
-                return cast("Base", call_target(screen.target))
+                return cast("Base", import_and_call(screen.target))
         if is_imported(self.run_feed.session):  # nothing of it was ever under way
             return VerdictScreen()
         which = which or ("verdict" if self.run_feed.session.ended is not None else "live")
@@ -345,7 +345,7 @@ class Shell(KeysFromKeymap, AppRequests):
             self._feed.close()
             self._feed = self._former.pop()
             self._was_ended = self._feed.session.ended is not None
-            self.settle_view()
+            self.show_view_at_cursor()
 
     @property
     def is_last_screen(self) -> bool:
@@ -379,7 +379,7 @@ class Shell(KeysFromKeymap, AppRequests):
         if isinstance(event, events.Key) and self.message:
             self.message = ""
             self.call_after_refresh(self.draw)
-        if isinstance(event, events.Key) and isinstance(self.screen, Base) and self.screen.holds_key(event):
+        if isinstance(event, events.Key) and isinstance(self.screen, Base) and self.screen.keeps_key(event):
             return
         await super().on_event(event)
 
@@ -389,7 +389,7 @@ class Shell(KeysFromKeymap, AppRequests):
         if not isinstance(about, KeysScreen):
             self.push_screen(KeysScreen(about, as_palette=as_palette))
 
-    def open_target(self, target: str) -> None:
+    def open_link(self, target: str) -> None:
         """Open what a panel's row, bar or point stands for (`targets.py`)."""
         from hostdx.app.tui.screens.load import LoadScreen
 
@@ -470,7 +470,7 @@ class Shell(KeysFromKeymap, AppRequests):
     def action_next_theme(self) -> None:
         names = [t.name for t in theme.list_themes()]
         self.theme = names[(names.index(self.theme) + 1) % len(names)]
-        theme.keep_theme(self.theme)
+        theme.save_theme_choice(self.theme)
         self.show_message(f"theme {self.theme}")
 
     def action_redraw(self) -> None:

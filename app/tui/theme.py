@@ -15,7 +15,7 @@ import msgspec
 from rich.style import Style
 from textual.theme import BUILTIN_THEMES, Theme
 
-from hostdx.app.state import make_private, state_dir
+from hostdx.app.state import make_private_dir, state_dir
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.lines import HIGHLIGHT
@@ -120,10 +120,10 @@ def choose_theme() -> str:
     return LIGHT_NAME if ground in ("7", "15") else DARK_NAME
 
 
-def keep_theme(name: str) -> None:
+def save_theme_choice(name: str) -> None:
     """For the next start; one that cannot be kept holds until the end."""
     try:
-        place = make_private(state_dir()) / KEPT
+        place = make_private_dir(state_dir()) / KEPT
         scratch = place.with_name(f".{KEPT}.{os.getpid()}")
         scratch.touch(0o600)
         scratch.write_text(f"{name}\n", "utf-8")

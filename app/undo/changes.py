@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 
 from hostdx.app.locks import LockFile, lock_name
-from hostdx.app.state import journal_dir, make_private
+from hostdx.app.state import journal_dir, make_private_dir
 from hostdx.app.terminal.failure import Failure, UndoIncomplete
 from hostdx.app.terminal.process import is_living
 from hostdx.app.undo import effects, undo
@@ -143,7 +143,7 @@ class HostChanges:
 
     def _open_journal(self) -> Journal:
         if self._journal is None:
-            path = make_private(journal_dir()) / f"{self._header.run}.jsonl"
+            path = make_private_dir(journal_dir()) / f"{self._header.run}.jsonl"
             self._journal = Journal.create_new(path, self._header)
             self._guardian = SupervisorProcess(path)
             if not self._guardian.ready:

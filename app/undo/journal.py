@@ -268,7 +268,7 @@ class Journal:
             raise
 
 
-def read_unlocked(path: Path) -> tuple[JournalHeader, list[JournalEntry]]:
+def peek_journal(path: Path) -> tuple[JournalHeader, list[JournalEntry]]:
     """A journal's header and open entries without its lock. Raises Failure."""
     descriptor = open_trusted(path)
     try:

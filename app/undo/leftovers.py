@@ -18,10 +18,10 @@ MAX_NAMED_CHANGES = 3
 def leftover_lines() -> list[str]:
     """One line for each journal with something open in it; also for one that cannot be read."""
     all_leftovers, troubles = undo.find_leftovers()
-    return troubles + [leftover_line(leftover) for leftover in all_leftovers if leftover.is_open]
+    return troubles + [held_changes_line(leftover) for leftover in all_leftovers if leftover.is_open]
 
 
-def leftover_line(leftover: Leftover) -> str:
+def held_changes_line(leftover: Leftover) -> str:
     run, count = leftover.header.run, len(leftover.entries)
     if leftover.living:
         pid = leftover.header.who.pid

@@ -19,7 +19,7 @@ from time import sleep
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.process import ProcessIdentity, is_living
 from hostdx.app.undo import undo
-from hostdx.app.undo.journal import Journal, read_unlocked
+from hostdx.app.undo.journal import Journal, peek_journal
 from hostdx.probes.children.own_module import PIPE, start_module
 
 ROUNDS = 1000  # each waits for what hung in the one before, or a while
@@ -33,11 +33,11 @@ def main(argv: list[str]) -> int:
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGTSTP):
         signal.signal(number, signal.SIG_IGN)
     path = Path(argv[0])
-    header, _ = read_unlocked(path)
+    header, _ = peek_journal(path)
     os.write(1, b"r")
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     os.dup2(null, 1)
-    if _wait_until_dismissed_or_dead(header.who):
+    if _wait_for_goodbye_or_death(header.who):
         return 0
     for _ in range(ROUNDS):
         journal = Journal.wait_for_lock(path)
@@ -62,7 +62,7 @@ def main(argv: list[str]) -> int:
     return 0 if all(undone.outcome.state != "failed" for undone in done) else 3
 
 
-def _wait_until_dismissed_or_dead(runner: ProcessIdentity) -> bool:
+def _wait_for_goodbye_or_death(runner: ProcessIdentity) -> bool:
     """Waits until the runner says goodbye (True) or is dead (False)."""
     pidfd = _open_pidfd(runner)
     poll = select.poll()

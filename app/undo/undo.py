@@ -17,7 +17,7 @@ from hostdx.app.undo.journal import (
     JournalLocked,
     UndoOutcome,
     list_journals,
-    read_unlocked,
+    peek_journal,
 )
 
 PATIENCE_S = 10.0
@@ -68,7 +68,7 @@ def find_leftovers() -> tuple[list[Leftover], list[str]]:
         return [], [why.text]
     for path in paths:
         try:
-            header, entries = read_unlocked(path)
+            header, entries = peek_journal(path)
         except Failure as why:
             if path.exists():
                 troubles.append(why.text)
@@ -150,13 +150,13 @@ def is_after_reboot(runner: ProcessIdentity) -> bool:
 def hanging_pids(path: Path) -> list[int]:
     """The children that are still at a change on a device that does not answer."""
     try:
-        _, entries = read_unlocked(path)
+        _, entries = peek_journal(path)
     except Failure:
         return []
     return [writer.pid for entry in entries for writer in entry.writers if is_living(writer)]
 
 
-def foresee_changes(leftover: Leftover) -> list[UndoneChange]:
+def preview_undo(leftover: Leftover) -> list[UndoneChange]:
     """Return what `undo` would do, in its order, in words; changes nothing."""
     if until := leftover.header.kept:
         return [

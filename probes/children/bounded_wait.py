@@ -27,7 +27,7 @@ def wait_briefly(child: WaitableChild, seconds: float = END_S) -> int | None:
     return status
 
 
-async def wait_briefly_for(child: asyncio.subprocess.Process, seconds: float = END_S) -> int | None:
+async def wait_briefly_async(child: asyncio.subprocess.Process, seconds: float = END_S) -> int | None:
     """Return the exit status, or None where the child lives on."""
     with contextlib.suppress(TimeoutError):
         return await asyncio.wait_for(child.wait(), seconds)

@@ -14,7 +14,7 @@ def withhold_variables() -> None:
             _withheld[name] = value
 
 
-def read_variable(name: str) -> str:
+def read_env_variable(name: str) -> str:
     """Its value, withheld or not; empty where there is none."""
     return _withheld.get(name) or os.environ.get(name, "")
 

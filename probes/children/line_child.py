@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from hostdx.probes.children.bounded_wait import wait_briefly_for
+from hostdx.probes.children.bounded_wait import wait_briefly_async
 from hostdx.probes.children.own_module import own_module
 
 LINE_BYTES = 1 << 16
@@ -66,4 +66,4 @@ class LineChild:
     async def end(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
-        await wait_briefly_for(self._process)
+        await wait_briefly_async(self._process)

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
 
 
-def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
+def die_with_parent(parent: int, signal_number: int = signal.SIGKILL) -> None:
     """Dies with that process (prctl(2)), by that signal; if it is gone already we have another parent."""
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(PR_SET_PDEATHSIG, number, 0, 0, 0) != 0 or os.getppid() != parent:
+    if libc.prctl(PR_SET_PDEATHSIG, signal_number, 0, 0, 0) != 0 or os.getppid() != parent:
         os._exit(1)
 
 
@@ -35,7 +35,7 @@ def make_first_oom_victim() -> None:
         pass
 
 
-def fork_partner(serve: Callable[[], None], *, keep: Sequence[int] = (), leave: Sequence[int] = ()) -> int:
+def fork_partner(serve: Callable[[], None], *, fds: Sequence[int] = (), own_fds: Sequence[int] = ()) -> int:
     """Forks the other end of a worker's pipe or connection; `serve` runs until its input ends. Its process number.
 
     `keep` are its descriptors, closed here; `leave` the worker's own: holding these, it would hold its own input open
@@ -46,11 +46,11 @@ def fork_partner(serve: Callable[[], None], *, keep: Sequence[int] = (), leave: 
     if pid == 0:
         try:
             die_with_parent(own)
-            for fd in leave:
+            for fd in own_fds:
                 os.close(fd)
             serve()
         finally:
             os._exit(0)
-    for fd in keep:
+    for fd in fds:
         os.close(fd)
     return pid

@@ -27,7 +27,7 @@ from hostdx.probes.engine.disk.preparation import Progress
 from hostdx.probes.engine.disk.storage import StorageBench
 from hostdx.probes.engine.measured import Measured, MeasurementInvalid
 from hostdx.probes.engine.pool import SharedWorkers, WorkerPool
-from hostdx.probes.engine.spec import BlockReply, Spec
+from hostdx.probes.engine.spec import BlockReply, LoadSpec
 from hostdx.probes.engine.workloads import MIB, EngineLoad
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
@@ -133,7 +133,7 @@ class BenchmarkSet:
             self._files.pop(slot, None)
         return _combine_replies(call, replies, held=held)
 
-    def _call_spec(self, call: CallLoad, slot: Slot, index: int, count: int) -> Spec:
+    def _call_spec(self, call: CallLoad, slot: Slot, index: int, count: int) -> LoadSpec:
         most: int | None = None
         if call.call == "create":
             most = MAX_FILES_PER_SLICE // count

@@ -15,7 +15,7 @@ import msgspec
 
 from hostdx.probes import units
 from hostdx.probes.engine.measured import BenchRefused
-from hostdx.probes.engine.spec import Spec
+from hostdx.probes.engine.spec import LoadSpec
 from hostdx.probes.system.disk.failing import cause_and_advice
 
 # What open(2) answers where a file system knows no O_TMPFILE or no O_DIRECT.
@@ -63,7 +63,7 @@ class FileSet:
             self._files.setdefault(kind, []).append(file)
             return file
 
-    def lay_all(self, wanted: Sequence[tuple[str, int]], directory: int, shown: str) -> list[TestFile]:
+    def create_files(self, wanted: Sequence[tuple[str, int]], directory: int, shown: str) -> list[TestFile]:
         """One of each (kind, bytes). Raises BenchRefused, also where they were closed meanwhile."""
         laid = [self.lay_file(kind, directory, shown, size_bytes) for kind, size_bytes in wanted]
         files = [file for file in laid if file is not None]
@@ -105,7 +105,7 @@ class FileSet:
 
 def file_part_of_worker(
     files: Sequence[TestFile], index: int, workers: int, block_bytes: int, *, sequential: bool
-) -> Spec:
+) -> LoadSpec:
     """Return what worker `index` of `workers` does with these files, all of one size: at random anywhere.
 
     In sequence each worker has files of its own; where there are fewer, those that share one have

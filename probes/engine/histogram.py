@@ -22,7 +22,7 @@ def bucket_upper_bound(number: int) -> int:
     return bucket_lower_bound(number + 1) - 1
 
 
-def fold_latencies(latencies_ns: Iterable[int]) -> dict[int, int]:
+def bucket_latencies(latencies_ns: Iterable[int]) -> dict[int, int]:
     """Bucket number -> count. Values below 0 count as 0; the number grows with the value."""
     counts: dict[int, int] = {}
     get = counts.get

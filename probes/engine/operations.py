@@ -19,7 +19,7 @@ from hostdx.probes.engine.loads import calls, corners
 from hostdx.probes.engine.loads.metadata import NameCycle, NewFiles
 from hostdx.probes.engine.loops import Loop, PreparedOperation
 from hostdx.probes.engine.priority import set_priority
-from hostdx.probes.engine.spec import BlockReply, Piece, Spec
+from hostdx.probes.engine.spec import BlockReply, LoadSpec, SliceReply
 
 POOL_BYTES = 4 << 20
 PAGE = 4096
@@ -101,7 +101,7 @@ class WorkerState:
         self.position[fd, first, size] = self.position.get((fd, first, size), 0) + blocks
 
 
-def run_block(spec: Spec, source: WorkerState, ready: Callable[[], int]) -> BlockReply:
+def run_block(spec: LoadSpec, source: WorkerState, ready: Callable[[], int]) -> BlockReply:
     """`ready` says that all is prepared and gives the common start (perf_counter_ns).
 
     spec: kind, seed, fds, first, start, length, block_bytes, sequential, sync, direct, stretch; slices: ends in seconds
@@ -156,18 +156,18 @@ def cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _piece_of(ns: int, latencies: array[int], cpu_s: float) -> Piece:
+def _piece_of(ns: int, latencies: array[int], cpu_s: float) -> SliceReply:
     quartile = sorted(latencies)[len(latencies) // 4] if latencies else 0
     return {
         "ns": ns,
         "n": len(latencies),
         "cpu": cpu_s,
         "q": quartile,
-        "h": sorted(histogram.fold_latencies(latencies).items()),
+        "h": sorted(histogram.bucket_latencies(latencies).items()),
     }
 
 
-def prepare_operation(spec: Spec, source: WorkerState) -> PreparedOperation:
+def prepare_operation(spec: LoadSpec, source: WorkerState) -> PreparedOperation:
     kind, stretch = spec["kind"], spec["stretch"]
     if kind == "call":
         return calls.prepare_calls(spec)
@@ -229,7 +229,7 @@ def _rotate_files(runs: Sequence[Loop], each: int) -> Loop:
 
 
 def _transfer_loop(
-    spec: Spec, source: WorkerState, turns: Iterator[loops.Buffers], fd: int, size: int, stretch: float
+    spec: LoadSpec, source: WorkerState, turns: Iterator[loops.Buffers], fd: int, size: int, stretch: float
 ) -> Loop:
     direct, sync = spec["direct"], spec["sync"]
     rate, buffered = spec.get("rate"), spec.get("buffered", False)
@@ -263,7 +263,7 @@ def _transfer_loop(
     return lambda offsets, stop, note: loops.run_operation(transfer_block, offsets, stop, note, stretch)
 
 
-def _prepare_metadata(spec: Spec) -> PreparedOperation:
+def _prepare_metadata(spec: LoadSpec) -> PreparedOperation:
     names = NameCycle(
         spec["fd"], spec["folder"], f"{os.getpid()}-{spec['stem']}", spec["names"], links=spec["links"]
     )
@@ -277,7 +277,7 @@ def _prepare_metadata(spec: Spec) -> PreparedOperation:
     )
 
 
-def _prepare_churn(spec: Spec, source: WorkerState) -> PreparedOperation:
+def _prepare_churn(spec: LoadSpec, source: WorkerState) -> PreparedOperation:
     size = spec["block_bytes"]
     files = NewFiles(
         spec["fd"], spec["seed"], spec["file_bytes"], size, source.write_windows(size), spec["direct"]

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from hostdx.probes.children.own_module import own_module
 from hostdx.probes.engine.measured import BenchRefused
-from hostdx.probes.engine.spec import BlockReply, Spec
+from hostdx.probes.engine.spec import BlockReply, LoadSpec
 from hostdx.probes.files.rights import KILLED
 from hostdx.probes.reading.process_stat import is_running
 
@@ -197,7 +197,7 @@ class WorkerPool:
             self.kill()
             raise
 
-    async def drop_caches(self, do: str, specs: Sequence[Spec]) -> float:
+    async def drop_caches(self, do: str, specs: Sequence[LoadSpec]) -> float:
         """Drop page caches with one worker for each spec; return the largest share (0..1) that stayed in memory."""
         workers = await self.ensure_workers(len(specs))
         try:
@@ -208,13 +208,13 @@ class WorkerPool:
             raise
         return max(float(answer["resident"]) for answer in answers)
 
-    async def run_block(self, specs: Sequence[Spec], lead_s: float) -> list[BlockReply]:
+    async def run_block(self, specs: Sequence[LoadSpec], lead_s: float) -> list[BlockReply]:
         """Run one window with one worker for each spec; all start at the same moment."""
         longest = max(max(spec["at_most_s"], spec["slices"][-1]) for spec in specs)
         return cast(list[BlockReply], await self.run_together("block", specs, lead_s, longest))
 
     async def run_together(
-        self, do: str, specs: Sequence[Spec], lead_s: float, longest: float
+        self, do: str, specs: Sequence[LoadSpec], lead_s: float, longest: float
     ) -> list[dict[str, Any]]:
         """Run one worker for each spec; all start at the same moment and take `longest` seconds at most."""
         workers = await self.ensure_workers(len(specs))

@@ -28,7 +28,7 @@ from typing import Any
 from hostdx.probes.engine import histogram, loops
 from hostdx.probes.engine.completions import completions_by_step
 from hostdx.probes.engine.operations import MAX_OFFSETS, WorkerState, cpu_s, prepare_operation
-from hostdx.probes.engine.spec import Spec
+from hostdx.probes.engine.spec import LoadSpec
 
 _START = struct.Struct("=q")
 
@@ -82,7 +82,7 @@ class VariantSideFailed(OSError):
 
 
 @contextmanager
-def _errors_of_side(spec: Spec) -> Iterator[None]:
+def _errors_of_side(spec: LoadSpec) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -92,7 +92,7 @@ def _errors_of_side(spec: Spec) -> Iterator[None]:
 class _SideRun:
     """One side of the comparison: its files, its offsets, the latencies of the whole train."""
 
-    def __init__(self, spec: Spec, source: WorkerState, stock: int) -> None:
+    def __init__(self, spec: LoadSpec, source: WorkerState, stock: int) -> None:
         # A planted latency is put into the account, exactly: an operation that sleeps distorts a busy machine.
         self.longer = 1.0 + spec.get("stretch", 0.0)
         self._spec = spec
@@ -127,8 +127,8 @@ class _SideRun:
     def latency_counts(self) -> dict[int, int]:
         """The histogram of its latencies."""
         if self.longer == 1.0:
-            return histogram.fold_latencies(self.latencies)
-        return histogram.fold_latencies(int(ns * self.longer) for ns in self.latencies)
+            return histogram.bucket_latencies(self.latencies)
+        return histogram.bucket_latencies(int(ns * self.longer) for ns in self.latencies)
 
     def finish_side(self) -> None:
         with _errors_of_side(self._spec):
@@ -158,7 +158,7 @@ class _CpuWait:
 
 
 def run_slice_batch(
-    spec: Spec, source: WorkerState, barrier: SliceBarrier, ready: Callable[[], int]
+    spec: LoadSpec, source: WorkerState, barrier: SliceBarrier, ready: Callable[[], int]
 ) -> dict[str, Any]:
     """`ready` says that all is prepared and gives the common start (perf_counter_ns).
 

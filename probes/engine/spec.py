@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 
-class Spec(TypedDict, total=False):
+class LoadSpec(TypedDict, total=False):
     """What a worker does, sent as JSON. Each kind of load reads its own fields."""
 
     kind: str
@@ -54,7 +54,7 @@ class Spec(TypedDict, total=False):
     store: str
     page: str
     # trains
-    sides: list[Spec]
+    sides: list[LoadSpec]
     order: list[int]
     slice_s: float
     onset_s: float
@@ -65,7 +65,7 @@ class Spec(TypedDict, total=False):
     mark: int
 
 
-class WorkerCommand(Spec, total=False):
+class WorkerCommand(LoadSpec, total=False):
     """A command to a worker. `id` is repeated in the answer; `go` is the common start, once all are ready."""
 
     id: int
@@ -73,7 +73,7 @@ class WorkerCommand(Spec, total=False):
     go: int
 
 
-class Piece(TypedDict):
+class SliceReply(TypedDict):
     """One slice of a block: see `run_block`."""
 
     ns: int
@@ -86,7 +86,7 @@ class Piece(TypedDict):
 class BlockReply(TypedDict):
     """A worker's answer to a window."""
 
-    slices: list[Piece]
+    slices: list[SliceReply]
     ns: int
     n: int
     steps: Sequence[int]

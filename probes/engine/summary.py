@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from hostdx.probes.engine import histogram
 from hostdx.probes.engine.completions import sum_steps_of_workers
 from hostdx.probes.engine.measured import Measured, ValueInWindow
-from hostdx.probes.engine.spec import BlockReply, Piece
+from hostdx.probes.engine.spec import BlockReply, SliceReply
 from hostdx.probes.engine.workloads import EngineLoad
 
 STEP_S = 0.5  # samples inside a longer block: twice a second
@@ -67,7 +67,7 @@ def engine_bound_text(load: EngineLoad, measured: Measured) -> str:
     return f"engine-bound: {100 * share:.0f} % of a core a worker" if share > ENGINE_BOUND else ""
 
 
-def _combine_pieces(load: EngineLoad, slices: Sequence[Sequence[Piece]]) -> Measured:
+def _combine_pieces(load: EngineLoad, slices: Sequence[Sequence[SliceReply]]) -> Measured:
     """Some consecutive slices of every worker. The rate is the sum of the workers' rates, each over its own time."""
     rate = 0.0
     seconds = 0.0

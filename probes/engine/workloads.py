@@ -105,7 +105,7 @@ def prepared_bytes(size_bytes: int, workloads: Sequence[str] = IDS) -> int:
     )
 
 
-def fio_equivalent(workload: str, size_bytes: int, directory: str, seconds: int = 3) -> str:
+def fio_command(workload: str, size_bytes: int, directory: str, seconds: int = 3) -> str:
     """Return the fio command line that measures the same; for metadata mdtest's, for the CPU "".
 
     psync with as many jobs, because the engine works like that. `--filename` lets them share one

@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Iterator
 
-from hostdx.probes.files.path_writers import PathWriters, writers_of
+from hostdx.probes.files.path_writers import PathWriters, other_writers
 
 MAX_LINKS = 40  # path_resolution(7)
 
@@ -33,8 +33,10 @@ def find_path_writers(path: str) -> PathWriters:
     unknown = ""
     devices: set[int] = set()
     try:
-        for place, status in _walk_directories(path):
-            writers = writers_of(status, place, renames_only=True, file_system=status.st_dev not in devices)
+        for place, status in _directories_on_the_way(path):
+            writers = other_writers(
+                status, place, renames_only=True, file_system=status.st_dev not in devices
+            )
             devices.add(status.st_dev)
             if writers.others:
                 return PathWriters(f"{place} {writers.others}")
@@ -55,7 +57,7 @@ def find_root_objection(path: str) -> str:
     return find_path_writers(path).objection
 
 
-def _walk_directories(directory: str) -> Iterator[tuple[str, os.stat_result]]:
+def _directories_on_the_way(directory: str) -> Iterator[tuple[str, os.stat_result]]:
     """Every directory that is passed on the way to it, over its links, and itself."""
     at, links = "/", 0
     todo = directory.split("/")[::-1]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hostdx.probes.files.path_ownership import MAX_LINKS
-from hostdx.probes.files.path_writers import writers_of
+from hostdx.probes.files.path_writers import other_writers
 
 
 class UntrustedLink(Exception):
@@ -84,7 +84,7 @@ def locate_name(path: str) -> FolderAndName:
 
 def _only_caller_writes(folder: int) -> bool:
     """In a sticky folder others cannot rename what is the caller's, but they make names of their own."""
-    return not writers_of(os.fstat(folder), f"/proc/self/fd/{folder}").objection
+    return not other_writers(os.fstat(folder), f"/proc/self/fd/{folder}").objection
 
 
 def _open_below(at: int, part: str) -> int:

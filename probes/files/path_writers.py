@@ -43,7 +43,7 @@ class PathWriters(NamedTuple):
         return self.others or self.unknown
 
 
-def writers_of(
+def other_writers(
     status: os.stat_result, path: str, *, renames_only: bool = False, file_system: bool = True
 ) -> PathWriters:
     """Return who else than root and the caller may write to what `status` describes and `path` names.
@@ -69,7 +69,7 @@ def writers_of(
             (
                 writer
                 for writer in (
-                    _writers_by_mode_text(status.st_mode, status.st_gid, has_acl=bool(access or nfs4)),
+                    _may_be_written_phrase(status.st_mode, status.st_gid, has_acl=bool(access or nfs4)),
                     *_writers_by_posix_acl(access, status.st_gid),
                     *(f"{writer} (default ACL)" for writer in _writers_by_posix_acl(default, status.st_gid)),
                     *_writers_by_nfs4_acl(nfs4, status.st_gid),
@@ -83,7 +83,7 @@ def writers_of(
     return PathWriters(others)
 
 
-def _writers_by_mode_text(mode: int, gid: int, *, has_acl: bool) -> str:
+def _may_be_written_phrase(mode: int, gid: int, *, has_acl: bool) -> str:
     if mode & stat.S_IWOTH:
         return "may be written to by everybody"
     if mode & stat.S_IWGRP and not has_acl:  # with an ACL these bits are its mask

@@ -71,7 +71,7 @@ class PrivateDirectory:
         """Raises OSError, ESTALE where something else has taken its name."""
         parent = open_parent(path)
         try:
-            held = cls.open_at(parent, path)
+            held = cls.open_last_part(parent, path)
         finally:
             os.close(parent)
         if not expected_inode.is_same_inode(inode_of(held.fd)):
@@ -80,14 +80,14 @@ class PrivateDirectory:
         return held
 
     @classmethod
-    def open_at(cls, parent: int, path: str) -> PrivateDirectory:
-        """The last part of `path` below `parent`: a directory that is ours and that nobody else writes to."""
-        fd = os.open(os.path.basename(path), HOLD, dir_fd=parent)  # noqa: PTH119
+    def open_last_part(cls, parent: int, shown_path: str) -> PrivateDirectory:
+        """Open the last part of `shown_path` in `parent`. OSError where it is not ours or others may write to it."""
+        fd = os.open(os.path.basename(shown_path), HOLD, dir_fd=parent)  # noqa: PTH119
         status = os.fstat(fd)
         if not is_owned_by_caller(status) or status.st_mode & 0o022:
             os.close(fd)
-            raise OSError(errno.EPERM, "is not a directory of hostdx's own (owner or mode)", path)
-        return cls(path, fd)
+            raise OSError(errno.EPERM, "is not a directory of hostdx's own (owner or mode)", shown_path)
+        return cls(shown_path, fd)
 
     @property
     def proc_path(self) -> str:

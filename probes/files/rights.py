@@ -103,9 +103,9 @@ _WRITE_ADVICE = {
 }
 
 
-def advice_for_failed_write(number: int | None, otherwise: str) -> str:
+def advice_for_failed_write(error_number: int | None, otherwise: str) -> str:
     """Return what helps where a file could not be written: what the error number asks for, or else `otherwise`."""
-    advice = _WRITE_ADVICE.get(number or 0)
+    advice = _WRITE_ADVICE.get(error_number or 0)
     return f"{advice}, or {otherwise}" if advice else otherwise
 
 

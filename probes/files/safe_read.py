@@ -92,7 +92,7 @@ def _read_descriptor(fd: int, limit_bytes: int, path: str) -> bytes:
         os.close(fd)
 
 
-def list_directory(path: str, *, folders: bool = False) -> list[str]:
+def list_directory(path: str, *, folders_only: bool = False) -> list[str]:
     """The names in a directory, or of the folders in it alone, sorted; at most MOST_ENTRIES.
 
     As every path: what is not UTF-8 is kept (PEP 383), so that what has the name can be opened by it.
@@ -100,7 +100,7 @@ def list_directory(path: str, *, folders: bool = False) -> list[str]:
     names: list[str] = []
     with os.scandir(path) as entries:
         for entry in entries:
-            if folders and not entry.is_dir(follow_symlinks=False):
+            if folders_only and not entry.is_dir(follow_symlinks=False):
                 continue
             names.append(entry.name)
             if len(names) >= MAX_ENTRIES:

@@ -24,7 +24,7 @@ def neutral_fields(kind: str) -> frozenset[str]:
     return _neutral_settings()[kind].fields
 
 
-def command_options(command: str | None, tool: str) -> str:
+def significant_options(command: str | None, tool: str) -> str:
     """The options in a fixed order that only the command tells, without paths and neutral ones. "" where there is no
     command or no such option.
     """

@@ -21,7 +21,7 @@ from hostdx.probes.imports.model import (
     ImportTrouble,
     SeriesPoint,
     compare_claim,
-    make_noted,
+    file_facts,
     parse_uname,
 )
 from hostdx.probes.imports.numbers import parse_integer, parse_number
@@ -66,7 +66,7 @@ class _TestDirection(msgspec.Struct):
         return tuple(rate for s in counted if (rate := parse_number(s.get("bits_per_second"))) is not None)
 
 
-def parse(source: ImportSource) -> ImportResult:
+def parse_iperf3(source: ImportSource) -> ImportResult:
     documents = list(_read_documents(source))
     if not documents:
         raise ImportRefusedError("iperf3: no JSON document in it", "run iperf3 with -J")
@@ -89,7 +89,7 @@ def parse(source: ImportSource) -> ImportResult:
             subject = way.name if len(ways) > 1 else ""
             troubles.append(ImportTrouble(id="iperf3.retransmits", subject=subject, said=str(count)))
     congestion = json_text.text_or_number(end.get("sender_tcp_congestion"), 40)
-    facts = make_noted(
+    facts = file_facts(
         ("protocol", json_text.text_or_number(test.get("protocol"), 20)),
         ("streams", parse_integer(test.get("num_streams"))),
         ("duration", seconds, "s"),

@@ -27,7 +27,7 @@ from hostdx.probes.imports.model import (
     ImportRefusedError,
     ImportResult,
     ImportTrouble,
-    make_noted,
+    file_facts,
 )
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.imports.storage import (
@@ -192,46 +192,46 @@ def _code_kind(
 
 
 KINDS: tuple[ImportKind, ...] = (
-    _code_kind("io500", io500.parse, io500.is_io500_result),
-    _code_kind("io500-table", io500_table.parse, io500_table.is_io500_table),
-    _code_kind("fio", fio.parse),
-    _code_kind("fio-terse", fio.parse_terse),
-    _code_kind("fio-text", fio_text.parse),
-    _code_kind("hep-suite", hep_suite.parse),
+    _code_kind("io500", io500.parse_io500, io500.is_io500_result),
+    _code_kind("io500-table", io500_table.parse_io500_table, io500_table.is_io500_table),
+    _code_kind("fio", fio.parse_fio),
+    _code_kind("fio-terse", fio.parse_fio_terse),
+    _code_kind("fio-text", fio_text.parse_fio_text),
+    _code_kind("hep-suite", hep_suite.parse_hep_suite),
     _line_kind("hep-suite-text"),
-    _code_kind("hepscore", hepscore.parse),
-    _code_kind("hep-workload", hepscore.parse_workload),
-    _code_kind("prmon-text", prmon.parse_text),
-    _code_kind("prmon-json", prmon.parse_json),
-    _code_kind("ior", ior.parse),
-    _code_kind("ior-json", ior.parse_json),
-    _code_kind("ior-csv", ior.parse_csv),
-    _code_kind("mdtest", mdtest.parse),
-    _code_kind("mdtest-csv", mdtest.parse_ranks),
-    _code_kind("darshan", darshan_log.parse, darshan_log.is_darshan_log),
-    _code_kind("darshan-text", darshan.parse),
-    _code_kind("sadf", sysstat_json.parse),
-    _code_kind("iostat-text", iostat.parse, iostat.is_iostat_output),
-    _code_kind("vmstat", vmstat.parse, vmstat.is_vmstat_output),
-    _code_kind("pidstat", pidstat.parse, pidstat.is_pidstat_output),
-    _code_kind("atop", atop.parse),
-    _code_kind("atop-json", atop.parse_json),
-    _code_kind("sar", sar.parse, sar.is_sar_output),
-    _code_kind("iperf3", iperf3.parse),
+    _code_kind("hepscore", hepscore.parse_hepscore),
+    _code_kind("hep-workload", hepscore.parse_hep_workload),
+    _code_kind("prmon-text", prmon.parse_prmon_text),
+    _code_kind("prmon-json", prmon.parse_prmon_json),
+    _code_kind("ior", ior.parse_ior),
+    _code_kind("ior-json", ior.parse_ior_json),
+    _code_kind("ior-csv", ior.parse_ior_csv),
+    _code_kind("mdtest", mdtest.parse_mdtest),
+    _code_kind("mdtest-csv", mdtest.parse_mdtest_ranks),
+    _code_kind("darshan", darshan_log.parse_darshan_log, darshan_log.is_darshan_log),
+    _code_kind("darshan-text", darshan.parse_darshan_text),
+    _code_kind("sadf", sysstat_json.parse_sadf),
+    _code_kind("iostat-text", iostat.parse_iostat, iostat.is_iostat_output),
+    _code_kind("vmstat", vmstat.parse_vmstat, vmstat.is_vmstat_output),
+    _code_kind("pidstat", pidstat.parse_pidstat, pidstat.is_pidstat_output),
+    _code_kind("atop", atop.parse_atop),
+    _code_kind("atop-json", atop.parse_atop_json),
+    _code_kind("sar", sar.parse_sar, sar.is_sar_output),
+    _code_kind("iperf3", iperf3.parse_iperf3),
     _line_kind("iperf3-text"),
     _line_kind("sysbench"),
     _line_kind("stream"),
     _line_kind("stress-ng"),
-    _code_kind("perf-json", perf_stat.parse_json),
-    _code_kind("perf-text", perf_stat.parse_text),
-    _code_kind("perf-csv", perf_stat.parse_csv, perf_stat.is_csv_recognised),
+    _code_kind("perf-json", perf_stat.parse_perf_json),
+    _code_kind("perf-text", perf_stat.parse_perf_text),
+    _code_kind("perf-csv", perf_stat.parse_perf_csv, perf_stat.is_perf_csv),
     _line_kind("mlc"),
-    _code_kind("numactl", numactl.parse),
-    _code_kind("hwloc", hwloc.parse),
-    _code_kind("elbencho-table", elbencho.parse_table),
-    _code_kind("elbencho", elbencho.parse),
-    _code_kind("elbencho-csv", elbencho.parse_csv),
-    _code_kind("elbencho-live", elbencho.parse_live),
+    _code_kind("numactl", numactl.parse_numactl),
+    _code_kind("hwloc", hwloc.parse_hwloc),
+    _code_kind("elbencho-table", elbencho.parse_elbencho_table),
+    _code_kind("elbencho", elbencho.parse_elbencho),
+    _code_kind("elbencho-csv", elbencho.parse_elbencho_csv),
+    _code_kind("elbencho-live", elbencho.parse_elbencho_live),
     _line_kind("hpl"),
     _line_kind("hpcg"),
     _line_kind("osu"),
@@ -266,7 +266,7 @@ def recognise_kind(source: ImportSource) -> ImportKind | None:
     return next((kind for kind in all_kinds() if kind.is_recognised(source)), None)
 
 
-def parse(source: ImportSource, kind: ImportKind | None = None) -> ImportResult:
+def parse_import(source: ImportSource, kind: ImportKind | None = None) -> ImportResult:
     """The file as a result. Raises ImportRefusedError, and nothing else, whatever the bytes are."""
     refuse_unreadable(source)
     chosen = kind or recognise_kind(source)
@@ -274,7 +274,7 @@ def parse(source: ImportSource, kind: ImportKind | None = None) -> ImportResult:
         raise unknown_kind_error(source)
     try:
         result = with_left_out_fields(apply_validity(chosen.parse(source)), chosen.id, source)
-        version = make_noted((result.tool, result.version), subject="tool")
+        version = file_facts((result.tool, result.version), subject="tool")
         return msgspec.structs.replace(result, facts=(*result.facts, *version))
     except ImportRefusedError:
         raise

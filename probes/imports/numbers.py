@@ -56,7 +56,7 @@ def parse_column(column: Sequence[str]) -> list[float]:
     return read
 
 
-def parse_truncated(text: object) -> int | None:
+def parse_and_truncate(text: object) -> int | None:
     value = parse_number(text)
     return int(value) if value is not None else None
 

@@ -49,7 +49,7 @@ class SampleSeries(msgspec.Struct, frozen=True, kw_only=True):
     values: "array[float]"
 
 
-class SeriesTable:
+class BoundedSeries:
     """The series of a file as they are read; their number and length are bounded."""
 
     def __init__(self) -> None:
@@ -205,7 +205,7 @@ class CommandSeries:
 
     def series(self) -> tuple[SampleSeries, ...]:
         """Those of the commands that did most, and that of all together."""
-        table = SeriesTable()
+        table = BoundedSeries()
         for (metric, unit), values_by_command in self._values.items():
             total = array("d", [0.0]) * len(self._at_s)
             ranked = sorted(values_by_command, key=lambda command: -sum(values_by_command[command].values()))

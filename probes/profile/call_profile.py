@@ -188,11 +188,11 @@ class CallProfile:
         hertz = max(1, min(HERTZ, MAX_HERTZ // len(cpus)))
         flags = perf_ring.MAPS | perf_ring.NAMES | perf_ring.TASKS | perf_ring.FREQUENCY
         clock = (perf_ring.SOFTWARE, perf_ring.CPU_CLOCK, hertz)
-        rings = perf_ring.open_rings(perf_ring.event_attribute(*clock, flags), cpus, CLOCK_PAGES)
+        rings = perf_ring.open_rings(perf_ring.sample_attribute(*clock, flags), cpus, CLOCK_PAGES)
         self.kernel = bool(rings)
         if not rings:
             flags |= perf_ring.NO_KERNEL | perf_ring.INHERIT | perf_ring.ON_EXEC
-            rings = perf_ring.open_rings(perf_ring.event_attribute(*clock, flags), cpus, CLOCK_PAGES, pid=0)
+            rings = perf_ring.open_rings(perf_ring.sample_attribute(*clock, flags), cpus, CLOCK_PAGES, pid=0)
         self.fold = CallChainFold(hertz, command_pids if self.kernel else None)
         self._clock = RingReader(rings)
         self._switches = SampledWindowReader(SWITCHES if self.kernel else (), cpus)

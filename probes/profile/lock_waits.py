@@ -75,7 +75,7 @@ class LockWaitFold:
 
 
 class LockProfile:
-    """`take_samples` when `next_due`, `lock_result` at the end. `command_pids`: as of `LockWaitFold`, when that is
+    """`take_samples` when `next_due_s`, `lock_result` at the end. `command_pids`: as of `LockWaitFold`, when that is
     decoded.
     """
 

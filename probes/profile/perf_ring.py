@@ -32,10 +32,10 @@ MAX_FRAMES = 64
 _HEAD, _TAIL, _OFFSET, _SIZE = 1024, 1032, 1040, 1048  # in the first page (struct perf_event_mmap_page)
 
 
-def event_attribute(kind: int, config: int, period: int, flags: int, more: int = 0) -> bytes:
-    """Of a sampled event with call chains, disabled, on the monotonic clock. `more`: bits of sample_type besides."""
+def sample_attribute(kind: int, config: int, period: int, flags: int, more_sampled: int = 0) -> bytes:
+    """Of a sampled event with call chains, disabled, on the monotonic clock. `more_sampled`: bits of sample_type."""
     attr = bytearray(_BYTES)
-    sampled = TID | TIME | CALLCHAIN | more
+    sampled = TID | TIME | CALLCHAIN | more_sampled
     flags |= DISABLED | NO_HYPERVISOR | ID_ALL | CLOCK
     struct.pack_into("=IIQQQQQ", attr, 0, kind, _BYTES, config, period, sampled, 0, flags)
     struct.pack_into("=i", attr, 92, _MONOTONIC)

@@ -139,7 +139,7 @@ class SampledWindowReader(RingReader):
         self.numbers = tracepoint_numbers(names)
         rings: list[PerfRing] = []
         for number in self.numbers.values():
-            attr = perf_ring.event_attribute(perf_ring.TRACEPOINT, number, 1, flags, perf_ring.RAW)
+            attr = perf_ring.sample_attribute(perf_ring.TRACEPOINT, number, 1, flags, perf_ring.RAW)
             rings += perf_ring.open_rings(attr, cpus, PAGES)
         if len(rings) < len(names) * len(cpus):
             for ring in rings:

@@ -14,7 +14,7 @@ TOGETHER_S = 0.005  # what is due so soon is done now: to wake up costs more tha
 
 
 class ProfileSampling:
-    """Opened and started before what is watched is forked; `take_samples` when `next_due`, `all_results` at the end."""
+    """Opened and started before the watched is forked; `take_samples` when `next_due_s`, `all_results` at the end."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class ProfileSampling:
         self._waits.follow_pids(pids)
 
     @property
-    def next_due(self) -> float:
+    def next_due_s(self) -> float:
         return min(part.due for part in (self._waits, self._calls, self._locks) if part is not None)
 
     def take_samples(self) -> None:

@@ -14,7 +14,7 @@ def system_call_names(machine: str = "") -> dict[int, str]:
     return {int(number): name for number, name in zip(words[::2], words[1::2], strict=True)}
 
 
-def call_name(number: int, call_names: dict[int, str]) -> str:
+def syscall_name(number: int, call_names: dict[int, str]) -> str:
     """`unlink`; `no call` for a page fault or another wait outside of a call; empty where none was told."""
     if number < 0:
         return "no call" if number == -1 else ""

@@ -61,7 +61,7 @@ class Host:
         self._folders: dict[str, str] = {}  # of a captured tree: a folder -> without symlinks
 
     @property
-    def out_of_time(self) -> bool:
+    def is_out_of_time(self) -> bool:
         return self.until_s is not None and time.monotonic() > self.until_s
 
     def read_file_text(
@@ -131,7 +131,7 @@ class Host:
     def list_subfolders(self, path: str) -> tuple[str, ...] | Absent:
         """Return the names of the folders in a directory, sorted, without symlinks."""
         try:
-            names = list_directory(self._to_local(path), folders=True)
+            names = list_directory(self._to_local(path), folders_only=True)
         except (OSError, ValueError) as error:
             return self._explain_absence(path, error)
         note_read(f"{path}/")
@@ -219,7 +219,7 @@ class Host:
 
         A failure is Absent with the command's message, unless `any_status` (smartctl's status is a bit mask).
         """
-        if self.out_of_time:
+        if self.is_out_of_time:
             return Absent(f"{argv[0]} was not asked: the time for reading this host is over", "timeout")
         if self.live:
             out = run_command(argv, timeout_s, any_status=any_status)
@@ -288,7 +288,7 @@ class Host:
         self._guarded.close()
 
     def _check_time(self, path: str) -> None:
-        if self.out_of_time:
+        if self.is_out_of_time:
             raise OutOfTime(errno.ETIME, os.strerror(errno.ETIME), path)
 
     def _to_local(self, path: str, *, last: bool = True) -> str:

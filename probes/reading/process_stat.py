@@ -108,17 +108,17 @@ def read_stat(host: Host, path: str) -> ProcessStat | None:
 
 def is_running(pid: int) -> bool:
     """Return False for a process of this machine that has ended, also while nobody has waited for it (state Z or X)."""
-    stat = read_own_stat(pid)
+    stat = read_live_stat(pid)
     return stat is not None and not stat.has_ended
 
 
 def read_start_ticks(pid: int) -> int | None:
     """Return the clock ticks since boot at which a process of this machine began; None where it has ended."""
-    stat = read_own_stat(pid)
+    stat = read_live_stat(pid)
     return None if stat is None or stat.has_ended else stat.start_ticks
 
 
-def read_own_stat(pid: int | str = "self") -> ProcessStat | None:
+def read_live_stat(pid: int | str = "self") -> ProcessStat | None:
     """Of a process of this machine, without `Host`'s checks; None for one that is gone."""
     try:
         descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)

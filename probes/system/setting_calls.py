@@ -22,7 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from hostdx.probes.reading.process_stat import ProcessStat, parse_stat, read_own_stat
+from hostdx.probes.reading.process_stat import ProcessStat, parse_stat, read_live_stat
 from hostdx.probes.system.disk.mounts import unescape_mount_text
 from hostdx.probes.system.network.ethtool import GET_COALESCING, GET_RINGS, send_ethtool_command
 
@@ -39,7 +39,7 @@ def write_setting(target: str, value: str) -> None:
     _KINDS[kind].write(name, value)
 
 
-def unambiguous_target(target: str) -> str:
+def target_with_process_start(target: str) -> str:
     """Return the target with what tells its object from a later one of the same name: a process by its start.
 
     Raises OSError where there is none.
@@ -260,10 +260,10 @@ def _list_children(name: str) -> list[ProcessStat]:
     A process that left all three (a daemon) is not known by it.
     """
     pid, start, since, value = map(int, name.split("/"))
-    own = read_own_stat(pid)
+    own = read_live_stat(pid)
     if own is not None and own.start_ticks != start:
         return []  # the number of another process, so nothing of the old one's group is left either
-    stats = [stat for path in Path("/proc").glob("[0-9]*") if (stat := read_own_stat(path.name)) is not None]
+    stats = [stat for path in Path("/proc").glob("[0-9]*") if (stat := read_live_stat(path.name)) is not None]
     family = {pid}
     while new := {
         stat.pid

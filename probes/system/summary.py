@@ -8,20 +8,20 @@ from hostdx.probes.system.disk.arrays import md_arrays
 from hostdx.probes.system.disk.block import BlockDevice, block_devices, device_and_layers_below
 from hostdx.probes.system.disk.drive.transport import VIRTUAL_TRANSPORTS
 from hostdx.probes.system.disk.mounts import read_mounts
-from hostdx.probes.system.disk.scheduler import queue_path, read_scheduling
+from hostdx.probes.system.disk.scheduler import queue_path, read_scheduler_state
 from hostdx.probes.system.disk.scheduler_origin import find_scheduler_origin
 from hostdx.probes.system.disk.topology import read_disk_topology
 from hostdx.probes.system.network.nic import read_nics
 from hostdx.probes.system.nodes.memory import read_memory
 from hostdx.probes.system.nodes.numa import read_numa
-from hostdx.probes.system.processor.cpu import ask_cpuinfo, read_brand, read_cpu
+from hostdx.probes.system.processor.cpu import ask_cpuinfo, read_cpu, read_cpu_model
 from hostdx.probes.system.processor.frequency import read_frequency
 from hostdx.probes.system.processor.topology import ROOT
 from hostdx.probes.system.running.cgroup import read_cgroup
 from hostdx.probes.system.software.distribution import read_distribution
 from hostdx.probes.system.software.kernel import read_kernel
 from hostdx.probes.system.virtualisation import read_virtualisation
-from hostdx.probes.types import Absent, Entry, Fact, UnreadFact, is_present, make_entry
+from hostdx.probes.types import Absent, Fact, FactOrUnread, UnreadFact, is_present, make_fact
 
 MAX_DISKS = 48  # a SAN shows hundreds of paths; the report of a run needs what it ran on
 MAX_MOUNTS = 32
@@ -29,7 +29,7 @@ NONE = "none"
 NAMELESS = VIRTUAL_TRANSPORTS | {"pmem"}  # these have no model by design
 
 
-def summary_facts(host: Host) -> list[Entry]:
+def summary_facts(host: Host) -> list[FactOrUnread]:
     """Values and, for what matters and could not be read, the reason. Takes about 20 ms on a small live host."""
     return [
         *_system_facts(host),
@@ -37,20 +37,20 @@ def summary_facts(host: Host) -> list[Entry]:
         *_memory_facts(host),
         *_limit_facts(host),
         *_all_disk_facts(host),
-        *_mount_facts(host),
-        *_card_facts(host),
+        *_disk_mount_facts(host),
+        *_nic_facts(host),
         *_unnamed_cpu_facts(host),
     ]
 
 
-def _unnamed_cpu_facts(host: Host) -> Iterator[Entry]:
+def _unnamed_cpu_facts(host: Host) -> Iterator[FactOrUnread]:
     if isinstance(read_cpu(host).model, Absent):
-        yield make_entry("cpu", "model", read_brand(host), "py-cpuinfo")
+        yield make_fact("cpu", "model", read_cpu_model(host), "py-cpuinfo")
 
 
-def _system_facts(host: Host) -> Iterator[Entry]:
+def _system_facts(host: Host) -> Iterator[FactOrUnread]:
     name = host.read_file_text("/proc/sys/kernel/hostname")
-    yield make_entry("host", "name", name, "/proc/sys/kernel/hostname")
+    yield make_fact("host", "name", name, "/proc/sys/kernel/hostname")
     system = read_distribution(host)
     if isinstance(system, Absent):
         yield UnreadFact("os", "name", system)
@@ -58,11 +58,11 @@ def _system_facts(host: Host) -> Iterator[Entry]:
         yield Fact("os", "name", system.name, system.source)
         yield Fact("os", "family", system.family, system.source)
     core = read_kernel(host)
-    yield make_entry("kernel", "release", core.release, "uname -r")
-    yield make_entry("kernel", "build", core.build, "uname -v")
-    yield make_entry("kernel", "machine", core.machine, "uname -m")
+    yield make_fact("kernel", "release", core.release, "uname -r")
+    yield make_fact("kernel", "build", core.build, "uname -v")
+    yield make_fact("kernel", "machine", core.machine, "uname -m")
     parameters = core.speed_parameters()
-    yield make_entry(
+    yield make_fact(
         "kernel",
         "parameters",
         parameters if isinstance(parameters, Absent) else parameters or NONE,
@@ -71,26 +71,26 @@ def _system_facts(host: Host) -> Iterator[Entry]:
     virtual_state = read_virtualisation(host)
     text = "; ".join(virtual_state.evidence) or "CPU flags, DMI, namespaces"
     for word, value in (("hypervisor", virtual_state.hypervisor), ("container", virtual_state.container)):
-        yield make_entry("virtualisation", word, value if isinstance(value, Absent) else value or NONE, text)
+        yield make_fact("virtualisation", word, value if isinstance(value, Absent) else value or NONE, text)
 
 
-def _processor_facts(host: Host) -> Iterator[Entry]:
+def _processor_facts(host: Host) -> Iterator[FactOrUnread]:
     processors = read_cpu(host)
     place = f"{ROOT}/cpu*/topology"
-    yield make_entry("cpu", "vendor", processors.vendor, "/proc/cpuinfo")
+    yield make_fact("cpu", "vendor", processors.vendor, "/proc/cpuinfo")
     if is_present(processors.model):
-        yield make_entry("cpu", "model", processors.model, "/proc/cpuinfo")
+        yield make_fact("cpu", "model", processors.model, "/proc/cpuinfo")
     else:
         ask_cpuinfo(host)  # it takes a second, in which the rest is read
-    yield make_entry("cpu", "sockets", processors.sockets, place)
-    yield make_entry("cpu", "cores", processors.cores, place)
-    yield make_entry("cpu", "threads", processors.threads, f"{ROOT}/online")
+    yield make_fact("cpu", "sockets", processors.sockets, place)
+    yield make_fact("cpu", "cores", processors.cores, place)
+    yield make_fact("cpu", "threads", processors.threads, f"{ROOT}/online")
     if processors.offline:
         yield Fact("cpu", "offline", format_cpu_list(processors.offline), f"{ROOT}/offline")
     if processors.isolated:
         yield Fact("cpu", "isolated", format_cpu_list(processors.isolated), f"{ROOT}/isolated")
-    yield make_entry("cpu", "smt", processors.smt, f"{ROOT}/smt/control")
-    yield make_entry("cpu", "hybrid", processors.hybrid, place)
+    yield make_fact("cpu", "smt", processors.smt, f"{ROOT}/smt/control")
+    yield make_fact("cpu", "hybrid", processors.hybrid, place)
     clock = read_frequency(host)
     if isinstance(clock, Absent):
         yield UnreadFact("cpu", "governor", clock)
@@ -98,9 +98,9 @@ def _processor_facts(host: Host) -> Iterator[Entry]:
         folder = f"{ROOT}/cpufreq/policy*"
         words = [f"{name} ({n})" if len(clock.governors) > 1 else name for name, n in clock.governors.items()]
         yield Fact("cpu", "governor", ", ".join(words), f"{folder}/scaling_governor")
-        yield make_entry("cpu", "frequency_driver", clock.driver, f"{folder}/scaling_driver")
-        yield make_entry("cpu", "highest", clock.highest_khz, f"{folder}/cpuinfo_max_freq", "kHz")
-        yield make_entry("cpu", "turbo", clock.turbo, "intel_pstate/no_turbo or cpufreq/boost")
+        yield make_fact("cpu", "frequency_driver", clock.driver, f"{folder}/scaling_driver")
+        yield make_fact("cpu", "highest", clock.highest_khz, f"{folder}/cpuinfo_max_freq", "kHz")
+        yield make_fact("cpu", "turbo", clock.turbo, "intel_pstate/no_turbo or cpufreq/boost")
     nodes = read_numa(host)
     if isinstance(nodes, Absent):
         yield UnreadFact("numa", "nodes", nodes)
@@ -108,22 +108,22 @@ def _processor_facts(host: Host) -> Iterator[Entry]:
         doubt = Absent(nodes.doubt, "invalid", "/sys/devices/system/node") if nodes.doubt else None
         if doubt is None and not nodes.with_cpus:
             doubt = Absent("no node reports its CPUs", "missing", "/sys/devices/system/node/node*/cpulist")
-        yield make_entry(
+        yield make_fact(
             "numa", "nodes", nodes.with_cpus if doubt is None else doubt, "/sys/devices/system/node"
         )
-        yield make_entry("numa", "nodes_per_socket", nodes.per_socket, "/sys/devices/system/node")
+        yield make_fact("numa", "nodes_per_socket", nodes.per_socket, "/sys/devices/system/node")
 
 
-def _memory_facts(host: Host) -> Iterator[Entry]:
+def _memory_facts(host: Host) -> Iterator[FactOrUnread]:
     sizes = read_memory(host)
-    yield make_entry("memory", "total", sizes.total, "/proc/meminfo MemTotal", "B")
-    yield make_entry("memory", "available", sizes.available, "/proc/meminfo MemAvailable", "B")
-    yield make_entry("memory", "swap", sizes.swap_total, "/proc/meminfo SwapTotal", "B")
+    yield make_fact("memory", "total", sizes.total, "/proc/meminfo MemTotal", "B")
+    yield make_fact("memory", "available", sizes.available, "/proc/meminfo MemAvailable", "B")
+    yield make_fact("memory", "swap", sizes.swap_total, "/proc/meminfo SwapTotal", "B")
     source = "/sys/kernel/mm/transparent_hugepage/enabled"
-    yield make_entry("memory", "transparent_huge_pages", sizes.transparent_huge_pages, source)
+    yield make_fact("memory", "transparent_huge_pages", sizes.transparent_huge_pages, source)
 
 
-def _limit_facts(host: Host) -> Iterator[Entry]:
+def _limit_facts(host: Host) -> Iterator[FactOrUnread]:
     group = read_cgroup(host)
     if isinstance(group, Absent):
         yield UnreadFact("cgroup", "path", group)
@@ -135,8 +135,8 @@ def _limit_facts(host: Host) -> Iterator[Entry]:
         ("memory", group.memory_bytes, "memory.max, memory.limit_in_bytes", "B"),
     ):
         shown = NONE if value is None else value
-        yield make_entry("cgroup", word, shown, source, "" if shown == NONE else unit)
-    yield make_entry(
+        yield make_fact("cgroup", word, shown, source, "" if shown == NONE else unit)
+    yield make_fact(
         "cgroup",
         "cpus",
         group.cpus if isinstance(group.cpus, Absent) else format_cpu_list(group.cpus),
@@ -149,7 +149,7 @@ def _limit_facts(host: Host) -> Iterator[Entry]:
         yield Fact("cgroup", f"io {limit.devno} {limit.limit_name}", limit.value, limit.group)
 
 
-def _all_disk_facts(host: Host) -> Iterator[Entry]:
+def _all_disk_facts(host: Host) -> Iterator[FactOrUnread]:
     everything = block_devices(host)
     if not everything:
         why = host.list_names("/sys/block")
@@ -166,10 +166,10 @@ def _all_disk_facts(host: Host) -> Iterator[Entry]:
         yield Fact("disk", "others", len(shown) - MAX_DISKS, "/sys/block")
     for array in md_arrays(host):
         place = f"/sys/block/{array.name}/md"
-        yield make_entry(f"md:{array.name}", "level", array.level, f"{place}/level")
-        yield make_entry(f"md:{array.name}", "state", array.state, f"{place}/array_state")
-        yield make_entry(f"md:{array.name}", "missing", array.missing, f"{place}/degraded", "disks")
-        yield make_entry(f"md:{array.name}", "action", array.action, f"{place}/sync_action")
+        yield make_fact(f"md:{array.name}", "level", array.level, f"{place}/level")
+        yield make_fact(f"md:{array.name}", "state", array.state, f"{place}/array_state")
+        yield make_fact(f"md:{array.name}", "missing", array.missing, f"{place}/degraded", "disks")
+        yield make_fact(f"md:{array.name}", "action", array.action, f"{place}/sync_action")
 
 
 def _is_worth_showing(disk: BlockDevice) -> bool:
@@ -179,9 +179,9 @@ def _is_worth_showing(disk: BlockDevice) -> bool:
     return disk.kind != "ram" and disk.size_bytes != 0
 
 
-def _scheduler_facts(host: Host, device: str, name: str) -> Iterator[Entry]:
+def _scheduler_facts(host: Host, device: str, name: str) -> Iterator[FactOrUnread]:
     """Who chose the scheduler, its settings, and what throttles and multiplies the queue."""
-    state = read_scheduling(host, device)
+    state = read_scheduler_state(host, device)
     if isinstance(state, Absent):
         return
     reason, queue = find_scheduler_origin(host, state), queue_path(device)
@@ -196,41 +196,39 @@ def _scheduler_facts(host: Host, device: str, name: str) -> Iterator[Entry]:
         yield Fact(name, "hw_queues", state.hw_queues, f"/sys/block/{device}/mq")
 
 
-def _disk_facts(host: Host, disk: BlockDevice) -> Iterator[Entry]:
+def _disk_facts(host: Host, disk: BlockDevice) -> Iterator[FactOrUnread]:
     name, path = f"disk:{disk.name}", disk.path
     physical = disk.kind == "disk"
     yield Fact(name, "kind", disk.kind, path)
-    yield make_entry(name, "transport", disk.transport, path)
+    yield make_fact(name, "transport", disk.transport, path)
     if physical and not (isinstance(disk.model, Absent) and disk.transport in NAMELESS):
-        yield make_entry(name, "model", disk.model, f"{path}/device/model")
+        yield make_fact(name, "model", disk.model, f"{path}/device/model")
     if disk.label:
         yield Fact(name, "label", disk.label, f"{path}/dm/name")
     if disk.backing_file:
         yield Fact(name, "backing_file", disk.backing_file, f"{path}/loop/backing_file")
-    yield make_entry(name, "size", disk.size_bytes, f"{path}/size", "B")
-    yield make_entry(name, "rotational", disk.rotational, f"{path}/queue/rotational")
+    yield make_fact(name, "size", disk.size_bytes, f"{path}/size", "B")
+    yield make_fact(name, "rotational", disk.rotational, f"{path}/queue/rotational")
     if disk.slaves:
         yield Fact(
             name, "on", list(device_and_layers_below(block_devices(host), disk.name)[1:]), f"{path}/slaves"
         )
     if not physical:
         return
-    yield make_entry(name, "scheduler", disk.scheduler, f"{path}/queue/scheduler")
+    yield make_fact(name, "scheduler", disk.scheduler, f"{path}/queue/scheduler")
     yield from _scheduler_facts(host, disk.name, name)
-    yield make_entry(name, "nr_requests", disk.queue.nr_requests, f"{path}/queue/nr_requests")
-    yield make_entry(name, "write_cache", disk.queue.write_cache, f"{path}/queue/write_cache")
-    yield make_entry(
-        name, "discard_max", disk.queue.discard_max_bytes, f"{path}/queue/discard_max_bytes", "B"
-    )
-    yield make_entry(name, "numa_node", disk.numa_node, f"{path}/../numa_node")
+    yield make_fact(name, "nr_requests", disk.queue.nr_requests, f"{path}/queue/nr_requests")
+    yield make_fact(name, "write_cache", disk.queue.write_cache, f"{path}/queue/write_cache")
+    yield make_fact(name, "discard_max", disk.queue.discard_max_bytes, f"{path}/queue/discard_max_bytes", "B")
+    yield make_fact(name, "numa_node", disk.numa_node, f"{path}/../numa_node")
     if disk.transport in ("nvme", "sata", "sas"):
         link = disk.link
-        yield make_entry(name, "link", link if isinstance(link, Absent) else link.now, f"{path} link")
+        yield make_fact(name, "link", link if isinstance(link, Absent) else link.now, f"{path} link")
         if not isinstance(link, Absent) and link.at_most:
             yield Fact(name, "link_at_most", link.at_most, link.source)
 
 
-def _mount_facts(host: Host) -> Iterator[Entry]:
+def _disk_mount_facts(host: Host) -> Iterator[FactOrUnread]:
     table = read_mounts(host)
     if isinstance(table, Absent):
         yield UnreadFact("mount", "mount", table)
@@ -244,12 +242,12 @@ def _mount_facts(host: Host) -> Iterator[Entry]:
         yield Fact(subject, "options", ",".join(mount.options), "/proc/self/mountinfo")
 
 
-def _card_facts(host: Host) -> Iterator[Entry]:
+def _nic_facts(host: Host) -> Iterator[FactOrUnread]:
     for card in read_nics(host).values():
         if not card.physical:
             continue
         place = f"/sys/class/net/{card.name}"
-        yield make_entry(f"nic:{card.name}", "driver", card.driver, f"{place}/device/driver")
-        yield make_entry(f"nic:{card.name}", "speed", card.speed_mbit, f"{place}/speed", "Mbit/s")
-        yield make_entry(f"nic:{card.name}", "mtu", card.mtu, f"{place}/mtu", "B")
-        yield make_entry(f"nic:{card.name}", "numa_node", card.numa_node, f"{place}/device/numa_node")
+        yield make_fact(f"nic:{card.name}", "driver", card.driver, f"{place}/device/driver")
+        yield make_fact(f"nic:{card.name}", "speed", card.speed_mbit, f"{place}/speed", "Mbit/s")
+        yield make_fact(f"nic:{card.name}", "mtu", card.mtu, f"{place}/mtu", "B")
+        yield make_fact(f"nic:{card.name}", "numa_node", card.numa_node, f"{place}/device/numa_node")

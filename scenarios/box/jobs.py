@@ -26,7 +26,7 @@ def is_recording(path: str) -> bool:
 
 def read_job_points(path: str) -> list[ApplicationPoint]:
     """Raises Unread."""
-    points = bounding_box_points_of(Path(path).name, kinds.parse(ImportSource.read(Path(path))))
+    points = bounding_box_points_of(Path(path).name, kinds.parse_import(ImportSource.read(Path(path))))
     if not points:
         raise Unread(
             "names no bytes that a job read or wrote",

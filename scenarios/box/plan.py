@@ -23,7 +23,7 @@ from hostdx.scenarios.box.measurement.corner import (
     corners_of_load,
     equivalent_command,
 )
-from hostdx.scenarios.contract.model import Options, UsageError, make_directory_action
+from hostdx.scenarios.contract.model import OptionMap, UsageError, make_directory_action
 from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, PlannedWrite, Variant, Workload
 from hostdx.scenarios.experiment.files.directories import ChosenTestDirectory
 from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
@@ -59,7 +59,7 @@ VARIANTS = (
 class BoxSetup:
     """The directory with its file system, and the sizes."""
 
-    def __init__(self, host: Host, options: Options) -> None:
+    def __init__(self, host: Host, options: OptionMap) -> None:
         self.place = ChosenTestDirectory(host, options, MAX_FILE_SET_BYTES, (READS,))
         self.most_bytes = options.as_integer("most-bytes") or MAX_WRITTEN_BYTES
         self.side_bytes = self.place.size_bytes // 3 // (1 << 20) * (1 << 20)
@@ -207,7 +207,9 @@ def shared_servers_warning(layout: BoxSetup) -> str:
     )
 
 
-def make_plan_and_setup(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, BoxSetup]:
+def make_plan_and_setup(
+    host: Host, options: OptionMap, planned: Callable[..., Plan]
+) -> tuple[Plan, BoxSetup]:
     layout = BoxSetup(host, options)
     refusal = layout.refusal_reason
     done = planned_steps(layout)

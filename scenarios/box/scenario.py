@@ -30,7 +30,7 @@ from hostdx.scenarios.box.plan import (
 from hostdx.scenarios.box.results import BoundingBoxResult, CornerFigures, CornersResult, JobsResult
 from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.model import (
-    Options,
+    OptionMap,
     PreparedRun,
     Run,
     RunRefused,
@@ -62,7 +62,7 @@ class BoxScenario(Scenario):
         self.engine = engine
         self.watch = watch or _make_watch
 
-    def prepare(self, host: Host, options: Options) -> PreparedRun:
+    def prepare(self, host: Host, options: OptionMap) -> PreparedRun:
         plan, layout = make_plan_and_setup(host, options, self.make_plan)
         return PreparedRun(plan, partial(self._run, layout))
 

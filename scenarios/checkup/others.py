@@ -16,8 +16,18 @@ import msgspec
 from hostdx.probes import units
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.pulse import HostCounters, HostRates, compute_host_rates, read_host_counters
-from hostdx.probes.system.running.culprit import NAMED_SHARE, Resource, others_cpus_and_io_rate, rank_by_use
-from hostdx.probes.system.running.processes import ProcessTable, own_family, owner_of, read_process_table
+from hostdx.probes.system.running.culprit import (
+    NAMED_SHARE,
+    Resource,
+    others_cpus_and_io_rate,
+    rank_processes,
+)
+from hostdx.probes.system.running.processes import (
+    ProcessTable,
+    own_process_family,
+    read_process_table,
+    user_of,
+)
 from hostdx.probes.system.running.quota_groups import most_throttled_quota, own_quotas
 from hostdx.scenarios.contract.finding import Finding, SuggestedStep
 from hostdx.scenarios.contract.model import Run
@@ -75,7 +85,7 @@ class HostUseSampler:
         before = await asyncio.to_thread(_read_host, self._run.host)
         await self._run.clock.sleep(seconds)
         after = await asyncio.to_thread(_read_host, self._run.host)
-        self.gaps.append(host_use_between(before, after, frozenset(own_family(self._run.host))))
+        self.gaps.append(host_use_between(before, after, frozenset(own_process_family(self._run.host))))
 
     def quota_items(self, triage_findings: Sequence[Finding] = ()) -> list[Item]:
         """Of our own groups the one whose quota stopped us most often; `triage_findings`: triage's findings, that
@@ -216,12 +226,12 @@ def host_use_between(
     by_resource = {
         resource: tuple(
             (user.name, user.pid, user.rate)
-            for user in rank_by_use(*tables, resource, own_pids)
+            for user in rank_processes(*tables, resource, own_pids)
             if not after[1].processes[user.pid].kernel_thread
         )
         for resource in resources
     }
-    owners = {pid: owner_of(pid) for users in by_resource.values() for _, pid, _ in users[:MAX_NAMED_USERS]}
+    owners = {pid: user_of(pid) for users in by_resource.values() for _, pid, _ in users[:MAX_NAMED_USERS]}
     return HostUse(
         compute_host_rates(before[0], after[0]),
         after[0].cpus,

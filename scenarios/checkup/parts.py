@@ -13,7 +13,7 @@ from hostdx.probes.types import Absent, Json
 from hostdx.scenarios.contract import registry
 from hostdx.scenarios.contract.declared_options import COMMON_OPTIONS
 from hostdx.scenarios.contract.finding import LOUD, Finding
-from hostdx.scenarios.contract.model import Options, RunRefused, Scenario, UsageError
+from hostdx.scenarios.contract.model import OptionMap, RunRefused, Scenario, UsageError
 from hostdx.scenarios.contract.plan import Option, Plan
 from hostdx.scenarios.experiment.files.directories import default_directories, file_system_key
 from hostdx.scenarios.triage.triage import findings_about
@@ -56,7 +56,7 @@ def own_and_common_options(scenario: Scenario) -> tuple[Option, ...]:
     return (*scenario.options, *(option for option in common if option.name not in own))
 
 
-def option_values(scenario: Scenario, options: Options, seconds: float) -> dict[str, Json]:
+def options_for_part(scenario: Scenario, options: OptionMap, seconds: float) -> dict[str, Json]:
     """Return what the part is told: the directories and the margin of the checkup, and its share of the time."""
     names = {option.name: option for option in own_and_common_options(scenario)}
     part_values: dict[str, Json] = {}
@@ -72,7 +72,7 @@ def option_values(scenario: Scenario, options: Options, seconds: float) -> dict[
     return part_values
 
 
-def checkup_parts(host: Host, options: Options) -> tuple[CheckupPart, ...]:
+def checkup_parts(host: Host, options: OptionMap) -> tuple[CheckupPart, ...]:
     """Every scenario that takes part in a checkup, the ones that cannot run here with the reason."""
     only = options.as_strings("only")
     with host.read_static_parts_once():
@@ -128,12 +128,12 @@ def _order_key(part: CheckupPart) -> tuple[bool, float, str]:
     )  # what needs most time gets what others leave
 
 
-def _checkup_part(host: Host, options: Options, scenario: Scenario) -> CheckupPart:
+def _checkup_part(host: Host, options: OptionMap, scenario: Scenario) -> CheckupPart:
     try:
         if why := scenario.blocking_reason(host):
             return CheckupPart(scenario, None, why)
-        part_options = Options(
-            option_values(scenario, options, scenario.checkup_s), own_and_common_options(scenario)
+        part_options = OptionMap(
+            options_for_part(scenario, options, scenario.checkup_s), own_and_common_options(scenario)
         )
         plan = scenario.prepare(host, part_options).plan.with_digest()
     except (RunRefused, UsageError) as why:
@@ -166,7 +166,7 @@ def directories_named_by(finding: Finding) -> tuple[str, ...]:
     return tuple(dict.fromkeys(w for w in words if w[:1] == "/" and not w.startswith(("/proc/", "/sys/"))))
 
 
-def choose_directories(host: Host, options: Options) -> ChosenDirectories:
+def choose_directories(host: Host, options: OptionMap) -> ChosenDirectories:
     """Nothing where the user named directories, or no finding of storage names one that can be measured."""
     if options.as_strings("dir") or not host.live:
         return ChosenDirectories()

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from hostdx.probes.units import format_percent, join_names, smallest_effect
+from hostdx.probes.units import format_percent, join_names, smallest_effect_text
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import (
     LOUD,
@@ -192,7 +192,7 @@ def _largest_difference_text(verdicts: Sequence[ev.RunVerdict]) -> str:
     """The largest difference that the intervals leave possible."""
     shares = [max(abs(1 - low), abs(1 - high)) for v in verdicts if v.ci95 for low, high in (v.ci95,)]
     most = max(shares, default=max(v.margin for v in verdicts))
-    return format_percent(most) if most < 1 else smallest_effect(most)
+    return format_percent(most) if most < 1 else smallest_effect_text(most)
 
 
 def _speed_loss(outcome: OtherRunOutcome) -> float:

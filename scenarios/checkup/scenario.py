@@ -27,7 +27,7 @@ from hostdx.scenarios.checkup.parts import (
     checkup_parts,
     choose_directories,
     directories_named_by,
-    option_values,
+    options_for_part,
     own_and_common_options,
     seconds_for_each_part,
     seconds_that_suffice,
@@ -44,7 +44,7 @@ from hostdx.scenarios.checkup.results import CheckupAnswer
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.finding import LOUD, Finding
-from hostdx.scenarios.contract.model import Options, OtherRunOutcome, PreparedRun, Run, Scenario
+from hostdx.scenarios.contract.model import OptionMap, OtherRunOutcome, PreparedRun, Run, Scenario
 from hostdx.scenarios.contract.option_value import command_arguments
 from hostdx.scenarios.contract.plan import Plan, PlannedStep, PlannedWrite
 from hostdx.scenarios.contract.results.result import Item, State
@@ -53,7 +53,7 @@ from hostdx.scenarios.experiment.schedule.recorded_trains import blocks_in_batch
 from hostdx.scenarios.triage.triage import examine_live_host
 
 
-def relay_samples(part: str, plan: Plan | None, event: ev.AnyEvent, now_s: float) -> list[ev.SampleTaken]:
+def samples_of_event(part: str, plan: Plan | None, event: ev.AnyEvent, now_s: float) -> list[ev.SampleTaken]:
     """Return one sample for each variant that the event measured, at the checkup's own time `now_s`; none of other
     events. Of a load the leading metric counts, of a slice batch the mean of its windows.
     """
@@ -111,11 +111,11 @@ class Checkup(Scenario):
             "" if host.live else "a captured tree cannot be measured; `hostdx triage --root` reads its tasks"
         )
 
-    def prepare(self, host: Host, options: Options) -> PreparedRun:
+    def prepare(self, host: Host, options: OptionMap) -> PreparedRun:
         budget = options.as_number("budget", BUDGET_S)
         chosen_directories = choose_directories(host, options)
         if chosen_directories.suspects:
-            options = Options(options.values | {"dir": list(chosen_directories.directories)})
+            options = OptionMap(options.values | {"dir": list(chosen_directories.directories)})
         all_parts = checkup_parts(host, options)
         able = [part for part in all_parts if part.plan is not None and not part.why_not]
         seconds_by_part = seconds_for_each_part(able, budget - TRIAGE_S)
@@ -165,7 +165,7 @@ class Checkup(Scenario):
         )
         return PreparedRun(plan, partial(self._run, options, all_parts))
 
-    async def _run(self, options: Options, all_parts: Sequence[CheckupPart], run: Run) -> None:
+    async def _run(self, options: OptionMap, all_parts: Sequence[CheckupPart], run: Run) -> None:
         budget = run.options.as_number("budget", BUDGET_S)
         planned_s = taken_s = 0.0  # of the parts so far: on a busy host they take longer than they were given
         triage_findings = await self._run_triage(run)
@@ -215,7 +215,7 @@ class Checkup(Scenario):
     async def _measure_part(
         self,
         run: Run,
-        options: Options,
+        options: OptionMap,
         part: CheckupPart,
         times_s: tuple[float, float],
         items: list[Item],
@@ -234,7 +234,7 @@ class Checkup(Scenario):
         ]
 
         def relay_event(event: ev.AnyEvent) -> None:
-            for sample in relay_samples(part.id, part.plan, event, run.elapsed_s()):
+            for sample in samples_of_event(part.id, part.plan, event, run.elapsed_s()):
                 run.emit(sample)
             if isinstance(event, ev.Progress):
                 done = min(1.0, run.elapsed_s() / run.options.as_number("budget", BUDGET_S))
@@ -260,7 +260,7 @@ class Checkup(Scenario):
                 async with limit:
                     await run.run_other(
                         part.scenario,
-                        option_values(part.scenario, options, seconds),
+                        options_for_part(part.scenario, options, seconds),
                         relay_event,
                         take_outcome,
                     )
@@ -270,10 +270,10 @@ class Checkup(Scenario):
             f.severity == "critical" and f.confidence == "measured" for o in outcomes for f in o.findings
         )
 
-    def _left_out_item(self, options: Options, part: CheckupPart, reason: str) -> Item:
+    def _left_out_item(self, options: OptionMap, part: CheckupPart, reason: str) -> Item:
         part_options = {
             name: value
-            for name, value in option_values(part.scenario, options, 0.0).items()
+            for name, value in options_for_part(part.scenario, options, 0.0).items()
             if name not in TIMES
         }
         argv = command_arguments(part_options, own_and_common_options(part.scenario))
@@ -297,15 +297,8 @@ def _all_items(
         if item.state == "open" and item.scenario in scenarios
     ]
     watched = [item for item in items if item.scenario in scenarios and not scenarios[item.scenario].measures]
-    measured = [
-        *others.items(open_ones),
-        *(item for item in items if item not in watched),
-    ]
-    ordered_items = [
-        *watched,
-        *others.quota_items(findings),
-        *sorted(measured, key=lambda item: -item.loss),
-    ]
+    measured = [*others.items(open_ones), *(item for item in items if item not in watched)]
+    ordered_items = [*watched, *others.quota_items(findings), *sorted(measured, key=lambda item: -item.loss)]
     return [
         *ordered_items,
         *_rule_items(findings, fates, {key for item in ordered_items for key in item.about}),

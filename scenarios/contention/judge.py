@@ -20,7 +20,7 @@ from typing import NamedTuple
 import msgspec
 
 from hostdx.probes.profile.symbols import FrameNames
-from hostdx.probes.profile.syscall_names import call_name, system_call_names
+from hostdx.probes.profile.syscall_names import syscall_name, system_call_names
 from hostdx.scenarios.analysis.profile.locks import longest_path, waits_by_lock
 from hostdx.scenarios.analysis.profile.waits import wait_kind_of, words_for_wait
 from hostdx.scenarios.contention.measurement.bench import ScalingPoint
@@ -45,7 +45,7 @@ from hostdx.scenarios.contract.verdict.verdict import (
 )
 from hostdx.scenarios.experiment.order import order_effect
 from hostdx.scenarios.experiment.statistics.distributions import normal_quantile, t_quantile
-from hostdx.scenarios.experiment.wording import title_of_workload
+from hostdx.scenarios.experiment.wording import mark_if_control
 
 RESAMPLED = 400
 MIN_COUNTS_FOR_COHERENCE = 3  # worker counts: with two of them s and k cannot be told apart
@@ -229,7 +229,7 @@ def curves_so_far(
     counts = sorted(measured.points[CONTROL, 0])
     return tuple(
         ScalingCurve(
-            load=load.id, title=title_of_workload(load.title, control=load.id == CONTROL), serial=load.serial,
+            load=load.id, title=mark_if_control(load.title, control=load.id == CONTROL), serial=load.serial,
             side=sides[side] if load.files else "",
             groups=len(measured.points[load.id, side][counts[0]]),
             levels=tuple(_workers_level(measured, (load.id, side), n) for n in counts),
@@ -421,7 +421,7 @@ def _longest_waits(
         total += n * point.seconds * (1 - point.queued)
         for wait in point.waits:
             if wait.place and wait.place not in _STARTING:
-                key = (wait.place, call_name(wait.call, call_names), wait.state)
+                key = (wait.place, syscall_name(wait.call, call_names), wait.state)
                 by_stack = slept.setdefault(key, {})
                 by_stack[wait.stack] = by_stack.get(wait.stack, 0.0) + wait.thread_s
     waits = [

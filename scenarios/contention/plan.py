@@ -18,7 +18,7 @@ from hostdx.probes.types import is_present
 from hostdx.scenarios.contention.measurement.memory_disks import IMAGE_BYTES, makeable_kinds
 from hostdx.scenarios.contention.measurement.operations import MAX_SIDE_BYTES
 from hostdx.scenarios.contract.action import Action
-from hostdx.scenarios.contract.model import Options, UsageError, make_directory_action
+from hostdx.scenarios.contract.model import OptionMap, UsageError, make_directory_action
 from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, PlannedWrite, Variant, Workload
 from hostdx.scenarios.experiment.files.directories import default_directories
 
@@ -95,7 +95,7 @@ def worker_counts(most: int) -> tuple[int, ...]:
     return (*(1 << n for n in range(most.bit_length()) if 1 << n < most), most, 2 * most)
 
 
-def plan_layout(host: Host, options: Options) -> ContentionSetup:
+def plan_layout(host: Host, options: OptionMap) -> ContentionSetup:
     """Raises UsageError."""
     cpus = min(MAX_WORKERS, len(own_affinity()))
     most = options.as_integer("workers") or cpus
@@ -123,7 +123,7 @@ def plan_layout(host: Host, options: Options) -> ContentionSetup:
     return setup._replace(budget_s=_budget_s(setup, options))
 
 
-def _budget_s(setup: ContentionSetup, options: Options) -> float:
+def _budget_s(setup: ContentionSetup, options: OptionMap) -> float:
     a_group = 2 * len(setup.curve_keys) * len(setup.levels)
     usual = min(
         MAX_BUDGET_S,
@@ -172,7 +172,7 @@ def suitable_directories(
     ], "" if fit else wrong or "neither $TMPDIR nor /var/tmp is there: name a directory with --dir"
 
 
-def plan_of(host: Host, setup: ContentionSetup, options: Options, make: Callable[..., Plan]) -> Plan:
+def plan_of(host: Host, setup: ContentionSetup, options: OptionMap, make: Callable[..., Plan]) -> Plan:
     workloads = tuple(
         Workload(
             id=load.id, title=load.title, metrics=(Metric("ops/s", "ops/s"),), block_s=setup.point_s,

@@ -33,7 +33,7 @@ from hostdx.scenarios.contention.plan import (
 from hostdx.scenarios.contention.results import ScalingCurve, ScalingCurves
 from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.model import (
-    Options,
+    OptionMap,
     PreparedRun,
     Run,
     Scenario,
@@ -51,7 +51,7 @@ class Contention(Scenario):
     def __init__(self, starts: type[ContentionBench] = ContentionBench) -> None:
         self._starts = starts
 
-    def prepare(self, host: Host, options: Options) -> PreparedRun:
+    def prepare(self, host: Host, options: OptionMap) -> PreparedRun:
         setup = plan_layout(host, options)
         return PreparedRun(plan_of(host, setup, options, self.make_plan), partial(self._run, setup))
 
@@ -78,7 +78,7 @@ class Contention(Scenario):
             with run.begin_step("prepare", "make files and directories"):
                 if setup.memory:
                     name = (await stack.enter_async_context(run.apply_change(MEMORY_DISKS))).value
-                    bench = await self._starts.in_memory(name, setup.sides, workers)
+                    bench = await self._starts.on_memory_disks(name, setup.sides, workers)
                 else:
                     private = [
                         await stack.enter_async_context(own_test_directory(run, fit.directory))

@@ -15,7 +15,7 @@ SEVERITIES: tuple[Severity, ...] = ("critical", "warning", "notice", "ok")  # wo
 LOUD = SEVERITIES[:2]  # an admin is to act
 
 
-def count_severity(severity: str, count: int) -> str:
+def severity_count_text(severity: str, count: int) -> str:
     """Return `1 warning`, `2 notices`; the word `critical` has no plural."""
     return f"{count} critical" if severity == "critical" else count_noun(count, severity)
 

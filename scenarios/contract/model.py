@@ -13,7 +13,7 @@ import msgspec
 from hostdx.probes.files.path_ownership import describe_exposure_of_root
 from hostdx.probes.files.private_directory import Inode, PrivateDirectory
 from hostdx.probes.reading.host import Host
-from hostdx.probes.types import Absent, Json, make_entry
+from hostdx.probes.types import Absent, Json, make_fact
 from hostdx.probes.units import format_size
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.action import Action, private_directory_action
@@ -95,8 +95,8 @@ class SeriesProgress(msgspec.Struct, frozen=True, kw_only=True):
     sides: tuple[tuple[str, ...], tuple[str, ...]] | None = None
 
 
-class Options:
-    """The values of the chosen options, with declared defaults filled in, that typed methods read."""
+class OptionMap:
+    """Option values by name, with declared defaults filled in, that typed methods read."""
 
     def __init__(self, values: Mapping[str, Json], declared: Sequence[Option] = ()) -> None:
         self.values: dict[str, Json] = {o.name: o.default for o in declared} | {
@@ -182,7 +182,7 @@ class Run(Protocol):
 
     host: Host
     clock: Clock
-    options: Options
+    options: OptionMap
     plan: Plan
     seed: int
     rng: random.Random
@@ -249,7 +249,7 @@ class Run(Protocol):
         """Emit a fact, or why the fact is absent: `emit_fact("disk:sda", "size", 1 << 40, "B",
         source="/sys/block/sda/size")`.
         """
-        self.emit(ev.fact_event(make_entry(subject, name, value, source, unit), self.elapsed_s()))
+        self.emit(ev.fact_event(make_fact(subject, name, value, source, unit), self.elapsed_s()))
 
     def emit_progress(
         self, step: str, text: str, seconds_left: float | None = None, done: float | None = None
@@ -330,18 +330,18 @@ class Scenario(Protocol):
         """Return why the scenario cannot run here, in one line; "" where it can. The check is quick and read-only."""
         return "" if host.live else "a captured tree cannot be measured"
 
-    def prepare(self, host: Host, options: Options) -> PreparedRun:
+    def prepare(self, host: Host, options: OptionMap) -> PreparedRun:
         """Return the plan and its run; change nothing. Raises UsageError for a wrong request. Not called where blocked.
 
         A plan with a `refusal` is shown and never run.
         """
         ...
 
-    def is_one_of_several(self, options: Options) -> bool:
+    def depends_on_earlier_runs(self, options: OptionMap) -> bool:
         """Return whether this run depends on earlier runs on this host. Raises UsageError."""
         return False
 
-    def check(self, options: Options, boot_id: str, earlier: Sequence[EarlierRun]) -> None:
+    def check(self, options: OptionMap, boot_id: str, earlier: Sequence[EarlierRun]) -> None:
         """Raise UsageError where a run with these options cannot follow the `earlier` runs."""
 
     def describe_series(self, earlier: Sequence[EarlierRun]) -> SeriesProgress:

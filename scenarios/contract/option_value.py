@@ -8,7 +8,7 @@ from functools import partial
 
 import msgspec
 
-from hostdx.probes.reading.secrecy.harmless_words import harmless_text, harmless_value
+from hostdx.probes.reading.secrecy.harmless_words import harmless_value, mask_unknown_text
 from hostdx.probes.reading.secrecy.secrets import hash_of_text
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract.plan import Option, Plan, Variant, command_variant
@@ -99,7 +99,7 @@ class OptionRedaction:
         self._is_private = bool(options.get(FLAG))
         if self._is_private:
             form = hash_of_text
-        self._form = form or partial(harmless_text, with_names=with_names)
+        self._form = form or partial(mask_unknown_text, with_names=with_names)
         self._value_form = form or partial(harmless_value, "", with_names=with_names)
         self._variable_form = partial(harmless_value, with_names=with_names)
         self._has_own_form = form is not None

@@ -12,7 +12,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running.allowed import find_pinned_cpus
 from hostdx.probes.system.running.culprit import BusyProcess
 from hostdx.probes.system.running.job_identity import JobTarget, JobUse
-from hostdx.probes.system.running.processes import owner_of
+from hostdx.probes.system.running.processes import user_of
 from hostdx.probes.system.running.quota_groups import QuotaGroup
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
 from hostdx.scenarios.experiment.statistics.stats import EstimateWithInterval, student_interval
@@ -59,7 +59,7 @@ def users_finding(users: Sequence[BusyProcess], seconds: float) -> Finding:
     crowds: dict[tuple[str, str], list[BusyProcess]] = {}
     of_owners: dict[str, float] = {}
     for user in users:
-        owner = owner_of(user.pid) or "processes that have ended"
+        owner = user_of(user.pid) or "processes that have ended"
         crowds.setdefault((owner, user.name), []).append(user)
         of_owners[owner] = of_owners.get(owner, 0.0) + user.rate
     by_use = sorted(crowds.items(), key=lambda item: -_total_rate(item[1]))

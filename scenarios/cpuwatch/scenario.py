@@ -15,20 +15,25 @@ from hostdx.probes.system.running.culprit import (
     find_dominant_family,
     find_dominant_group,
     find_dominant_process,
-    rank_by_use,
+    rank_processes,
 )
 from hostdx.probes.system.running.job_identity import JobLook, JobTarget, JobUse, compute_job_use, look_at_job
-from hostdx.probes.system.running.processes import ProcessTable, own_family, owner_of, read_process_table
+from hostdx.probes.system.running.processes import (
+    ProcessTable,
+    own_process_family,
+    read_process_table,
+    user_of,
+)
 from hostdx.probes.system.running.quota_groups import find_quotas, throttled_since
 from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
-from hostdx.scenarios.contract.model import Options, PreparedRun, Run, RunRefused, Scenario, UsageError
+from hostdx.scenarios.contract.model import OptionMap, PreparedRun, Run, RunRefused, Scenario, UsageError
 from hostdx.scenarios.contract.plan import PlannedStep
 from hostdx.scenarios.cpuwatch.findings import WatchedJob, cpuwatch_findings, users_finding
 from hostdx.scenarios.triage.cpus.usable import UsableCpus, usable_cpus
-from hostdx.scenarios.triage.knowledge.waits import kernel_thread_entry
+from hostdx.scenarios.triage.knowledge.waits import known_kernel_thread
 
 DEFAULT_S = 30.0
 TICK_S = 1.0
@@ -45,14 +50,14 @@ class Cpuwatch(Scenario):
     def blocking_reason(self, host: Host) -> str:
         return "" if host.live else "a captured tree cannot be watched"
 
-    def prepare(self, host: Host, options: Options) -> PreparedRun:
+    def prepare(self, host: Host, options: OptionMap) -> PreparedRun:
         target = _target_of_options(options)
         if target is not None and target.start_ticks is not None:
             named_job = look_at_job(host, target)
             if isinstance(named_job, Absent):
                 raise RunRefused(f"cpuwatch: {named_job.reason}")
         seconds = options.as_number("seconds", DEFAULT_S)
-        user = owner_of(int(target.value)) if target is not None and target.kind == "pid" else ""
+        user = user_of(int(target.value)) if target is not None and target.kind == "pid" else ""
         watched = "the process that uses the most CPU" if target is None else _target_words(target, host)
         plan = self.make_plan(
             options=dict(options.values),
@@ -122,23 +127,23 @@ async def _find_busiest_target(run: Run) -> tuple[JobTarget, list[BusyProcess]]:
         before = await asyncio.to_thread(read_process_table, run.host, io=False)
         await run.clock.sleep(FIND_S)
         after = await asyncio.to_thread(read_process_table, run.host, io=False)
-        own_pids = frozenset(own_family(run.host))
+        own_pids = frozenset(own_process_family(run.host))
         user = find_dominant_process(before, after, "cpu", own_pids)
         if user is None:
             target, words = await asyncio.to_thread(_find_busiest_crowd, run.host, before, after, own_pids)
             step.finish_with_remark(words)
             run.emit_note(words)
-            return target, rank_by_use(before, after, "cpu", own_pids)
+            return target, rank_processes(before, after, "cpu", own_pids)
         words = f"{user.label} uses the most CPU: {user.rate:.1f} CPUs over {FIND_S:g} s"
         if after.processes[user.pid].kernel_thread:
-            thread_kind = kernel_thread_entry(user.name)
+            thread_kind = known_kernel_thread(user.name)
             work = f" that {thread_kind.work}" if thread_kind is not None else ""
             raise RunRefused(
                 f"cpuwatch: {words}; it is a kernel thread{work}: look at what asks for that work"
             )
         step.finish_with_remark(words)
         run.emit_note(words)
-    return JobTarget("pid", str(user.pid), user.start_ticks), rank_by_use(before, after, "cpu", own_pids)
+    return JobTarget("pid", str(user.pid), user.start_ticks), rank_processes(before, after, "cpu", own_pids)
 
 
 def _find_busiest_crowd(
@@ -168,11 +173,11 @@ def _find_busiest_crowd(
 
 def _owner_but_root(pid: int) -> str:
     """The name of its user; "" of root, whose processes are the whole system's."""
-    owner = owner_of(pid)
+    owner = user_of(pid)
     return "" if owner == "root" else owner
 
 
-def _target_of_options(options: Options) -> JobTarget | None:
+def _target_of_options(options: OptionMap) -> JobTarget | None:
     """None: the busiest process. Raises UsageError where several are named."""
     jobs = [(kind, options.as_string(kind)) for kind in ("pid", "cgroup", "user") if options.as_string(kind)]
     start_ticks = options.as_integer("started") or None
@@ -233,7 +238,7 @@ def _pressure_share(before: float | None, after: float | None, seconds: float) -
 
 
 def _process_words(name: str, pid: str) -> str:
-    owner = owner_of(int(pid))
+    owner = user_of(int(pid))
     owner_suffix = f" of {owner}" if owner else ""
     return f"{f'{name} [{pid}]' if name else f'process {pid}'}{owner_suffix} and its children"
 

@@ -10,10 +10,10 @@ from hostdx.probes.system.disk.block import block_devices
 from hostdx.probes.system.kernel_log import KernelLogFollower, find_hung_tasks
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.declared_options import apply_declaration
-from hostdx.scenarios.contract.model import Options, PreparedRun, Run, Scenario, UsageError
+from hostdx.scenarios.contract.model import OptionMap, PreparedRun, Run, Scenario, UsageError
 from hostdx.scenarios.contract.plan import Plan, PlannedStep
 from hostdx.scenarios.dstate.reporting import DstateReport
-from hostdx.scenarios.dstate.watch import TaskWatch, read_look
+from hostdx.scenarios.dstate.watch import TaskHistory, read_look
 
 DEFAULT_S = 60.0
 WATCH = "watch the tasks' states"
@@ -27,7 +27,7 @@ READS = (
 )
 
 
-def plan_watch(options: Options, planned: Callable[..., Plan], *, root: bool) -> Plan:
+def plan_watch(options: OptionMap, planned: Callable[..., Plan], *, root: bool) -> Plan:
     """Raises UsageError for a time below zero."""
     seconds = options.as_number("seconds", DEFAULT_S)
     if seconds < 0:
@@ -64,14 +64,14 @@ class Dstate(Scenario):
             "" if host.live else "a captured tree cannot be watched; `hostdx triage --root` reads its tasks"
         )
 
-    def prepare(self, host: Host, options: Options) -> PreparedRun:
+    def prepare(self, host: Host, options: OptionMap) -> PreparedRun:
         return PreparedRun(plan_watch(options, self.make_plan, root=os.geteuid() == 0), self._run)
 
     async def _run(self, run: Run) -> None:
         seconds = run.options.as_number("seconds", DEFAULT_S)
         self._record_facts(run)
         with run.begin_step("watch", WATCH) as step:
-            watching = TaskWatch()
+            watching = TaskHistory()
             report = DstateReport(run)
             follower = KernelLogFollower()
             if follower.problem:

@@ -56,7 +56,7 @@ class TaskDetails(msgspec.Struct, frozen=True):
     limits: tuple[DeviceLimit, ...] = ()
 
 
-class TaskWatch:
+class TaskHistory:
     """What is kept from look to look."""
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class TaskWatch:
         return StuckTaskDetails(sleep, functions, task_details.place, task_details.stack, task_details.limits)
 
 
-def read_look(host: Host, watching: TaskWatch, at_s: float) -> TaskLook | Absent:
+def read_look(host: Host, watching: TaskHistory, at_s: float) -> TaskLook | Absent:
     """One look. Absent where /proc shows no tasks."""
     scan = find_blocked_tasks(host)
     if isinstance(scan, Absent):

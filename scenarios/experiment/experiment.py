@@ -19,7 +19,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import Disturbance, broken_off_reason
 from hostdx.scenarios.contract.verdict.verdict import as_undecided
 from hostdx.scenarios.experiment.budget import GroupPace, UndecidedLoad
-from hostdx.scenarios.experiment.groups import GroupBlocks, with_differences
+from hostdx.scenarios.experiment.groups import GroupBlocks, with_value_differences
 from hostdx.scenarios.experiment.judge import PairJudge, judges_for, undecided_load, with_bytes_to_decide
 from hostdx.scenarios.experiment.levels import Pair
 from hostdx.scenarios.experiment.order import hold_to_shared_orders
@@ -158,15 +158,15 @@ class LoadExperiment:
     def conclude_verdicts(self, recast: Recast | None = None) -> list[ev.RunVerdict]:
         """Emit the verdicts and return them; call it once. `recast` adds what a scenario knows of their making."""
         if not self.verdicts:
-            judged = hold_to_shared_orders([self._conclude_judge(judge) for judge in self.judges])
+            judged = hold_to_shared_orders([self._final_verdict(judge) for judge in self.judges])
             may_recast = recast is not None and not self.broken_off
             recasted = [recast(v) if recast and may_recast and v.ratio is not None else v for v in judged]
-            self.verdicts = with_differences(self.groups, self.workload, recasted)
+            self.verdicts = with_value_differences(self.groups, self.workload, recasted)
             for verdict in self.verdicts:
                 self.run.emit(verdict)
         return self.verdicts
 
-    def _conclude_judge(self, judge: PairJudge) -> ev.RunVerdict:
+    def _final_verdict(self, judge: PairJudge) -> ev.RunVerdict:
         t = self.run.elapsed_s()
         dropped_variant = next((v for v in judge.pair if v in self.not_applicable_reasons), None)
         if dropped_variant is not None and not judge.is_decided:

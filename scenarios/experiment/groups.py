@@ -7,13 +7,8 @@ from hostdx.probes.engine.measured import Measured
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import Disturbance
 from hostdx.scenarios.contract.plan import Metric, Workload
-from hostdx.scenarios.experiment.levels import Pair, fit_variant_levels, values_of_pair, with_difference
-from hostdx.scenarios.experiment.statistics.stats import (
-    OPERATIONS_FOR_P99,
-    GroupValue,
-    group_value,
-    p99_ns,
-)
+from hostdx.scenarios.experiment.levels import Pair, fit_variant_levels, values_of_pair, with_value_delta
+from hostdx.scenarios.experiment.statistics.stats import OPERATIONS_FOR_P99, GroupValue, group_value, p99_ns
 
 
 class GroupBlocks:
@@ -97,14 +92,14 @@ def values_beside_verdicts(
     return fit_variant_levels(means, effects)
 
 
-def with_differences(
+def with_value_differences(
     groups: Sequence[GroupBlocks], workload: Workload, verdicts: Sequence[ev.RunVerdict]
 ) -> list[ev.RunVerdict]:
     """Return the verdicts of a load, each with the difference of the values that stand beside it."""
     values = {metric.name: values_beside_verdicts(groups, metric, verdicts) for metric in workload.metrics}
     signs = {metric.name: metric.sign for metric in workload.metrics}
     return [
-        with_difference(v, values_of_pair(values[v.metric], v, signs[v.metric]), signs[v.metric])
+        with_value_delta(v, values_of_pair(values[v.metric], v, signs[v.metric]), signs[v.metric])
         for v in verdicts
     ]
 

@@ -66,7 +66,7 @@ def values_of_pair(
     return (baseline, variant) if fits else None
 
 
-def with_difference(verdict: ev.RunVerdict, values: tuple[float, float] | None, sign: int) -> ev.RunVerdict:
+def with_value_delta(verdict: ev.RunVerdict, values: tuple[float, float] | None, sign: int) -> ev.RunVerdict:
     """Return the verdict with the difference of its values, and with that difference's interval.
 
     The interval has the ends of the effect's interval, times the baseline's value. So the difference excludes 0 where

@@ -32,7 +32,7 @@ class ScheduledLoad(NamedTuple):
     recast: Recast | None = None  # of a verdict, what else is known of how it came about
 
 
-async def run_campaign(
+async def measure_loads(
     run: Run,
     budget: TimeBudget,
     entries: Sequence[ScheduledLoad],
@@ -135,5 +135,5 @@ async def measure_workload(
     verdicts: list[ev.RunVerdict] = []
     load = ScheduledLoad(blocks, lambda experiment: verdicts.extend(experiment.verdicts))
     budget = TimeBudget(budget_s, run.clock)
-    await run_campaign(run, budget, [load], family=family, pairs=pairs, scope=scope, steps=False)
+    await measure_loads(run, budget, [load], family=family, pairs=pairs, scope=scope, steps=False)
     return MeasuredLoad(verdicts, blocks.blocks.counted_blocks(workload.id))

@@ -38,7 +38,7 @@ from hostdx.scenarios.contract.verdict.verdict import (
     ratio_interval,
     ratio_of,
 )
-from hostdx.scenarios.experiment.statistics.dependence import batch_length, batch_means_and_weights
+from hostdx.scenarios.experiment.statistics.dependence import groups_per_unit, unit_means_and_weights
 from hostdx.scenarios.experiment.statistics.distributions import t_quantile
 from hostdx.scenarios.experiment.statistics.hodges_lehmann import walsh_ends
 from hostdx.scenarios.experiment.statistics.stats import EstimateWithInterval, interval_over_groups
@@ -76,8 +76,8 @@ def order_effect(log_ratios: Sequence[float], firsts: Sequence[bool], margin: fl
     second = (middles[0] - middles[1]) / 2
     middle = (middles[0] + middles[1]) / 2
     distances = [(x - middle) * (1 if first else -1) for x, first in zip(log_ratios, firsts, strict=True)]
-    length = batch_length(distances)
-    means, weights = batch_means_and_weights(distances, None, length)
+    length = groups_per_unit(distances)
+    means, weights = unit_means_and_weights(distances, None, length)
     spread = interval_over_groups(means, ORDER_LEVEL, weights, pooled / math.sqrt(length))
     assert spread is not None, "four groups or more"
     edge = margin_edge(margin)

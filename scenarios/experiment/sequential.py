@@ -31,7 +31,7 @@ from hostdx.scenarios.experiment import looks
 from hostdx.scenarios.experiment.order import order_effect
 from hostdx.scenarios.experiment.places import MIN_PAIRS as FEWEST_PAIRS
 from hostdx.scenarios.experiment.places import FileSetScatter, estimate_scatter, file_set_means_and_weights
-from hostdx.scenarios.experiment.statistics.dependence import batch_length, batch_means_and_weights
+from hostdx.scenarios.experiment.statistics.dependence import groups_per_unit, unit_means_and_weights
 from hostdx.scenarios.experiment.statistics.distributions import t_quantile
 from hostdx.scenarios.experiment.statistics.stats import (
     Better,
@@ -162,7 +162,7 @@ class SequentialComparison:
         return self.looks.index(groups) + 1 if groups in self.looks else 0
 
     @property
-    def next_look(self) -> int:
+    def next_analysis(self) -> int:
         """Return after how many groups the next interim analysis comes; 0 where none is to come."""
         return next((look for look in self.looks if look > len(self.log_ratios)), 0)
 
@@ -193,7 +193,7 @@ class SequentialComparison:
             spreads.append(interval_over_groups(means, level, sums, floor * math.sqrt(len(means) / groups)))
         if length > 1 or not spreads:
             if length > 1:
-                values, weights = batch_means_and_weights(values, weights, length)
+                values, weights = unit_means_and_weights(values, weights, length)
             spreads.append(interval_over_groups(values, level, weights, floor / math.sqrt(length)))
         return max((s for s in spreads if s is not None), key=lambda s: s.half_width, default=None)
 
@@ -213,7 +213,7 @@ class SequentialComparison:
         """Return how many consecutive groups are one unit of inference: several where they depend on each other."""
         groups = len(self.log_ratios)
         if self._batch[0] != groups:
-            self._batch = (groups, batch_length(self.log_ratios))
+            self._batch = (groups, groups_per_unit(self.log_ratios))
         return self._batch[1]
 
     def _known_scatters(self) -> list[float]:

@@ -15,7 +15,7 @@ from hostdx.scenarios.experiment.statistics.stats import EstimateWithInterval
 FARTHEST = 10  # times what was measured
 
 
-def title_of_workload(title: str, *, control: bool) -> str:
+def mark_if_control(title: str, *, control: bool) -> str:
     """Return a load's title; the negative control is marked as such."""
     return f"{title} (control)" if control else title
 
@@ -59,7 +59,7 @@ def groups_words(verdict: ev.RunVerdict) -> str:
     return f"{verdict.variant} was slower in {verdict.slower_in} of {groups}"
 
 
-def reckoned_s(verdict: ev.RunVerdict) -> float | None:
+def estimate_seconds_to_decide(verdict: ev.RunVerdict) -> float | None:
     """Return about how many seconds would decide it; None where the groups measured are too few to say."""
     seconds = verdict.seconds_to_decide
     most = FARTHEST * verdict.seconds or units.DAY_S
@@ -76,7 +76,7 @@ def resolution_words(verdict: ev.RunVerdict) -> str:
         parts.append(f"the interval excludes no change, but not a change within the margin of {margin}")
     elif verdict.smallest_effect is not None:
         parts.append(units.missable_difference_text(verdict.smallest_effect))
-    if seconds := reckoned_s(verdict):
+    if seconds := estimate_seconds_to_decide(verdict):
         parts.append(f"about {units.format_duration(seconds)} of measuring would decide it")
     elif verdict.seconds_to_decide is not None:
         groups = units.count_noun(verdict.groups, "group")

@@ -14,7 +14,7 @@ from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.engine.disk.flush import flush_file_system
 from hostdx.probes.engine.measured import Measured, MeasurementInvalid
 from hostdx.probes.engine.pool import WorkerFailed, WorkerPool
-from hostdx.probes.engine.spec import BlockReply, Spec
+from hostdx.probes.engine.spec import BlockReply, LoadSpec
 from hostdx.probes.engine.summary import combine_replies, piece_ends
 from hostdx.probes.engine.workloads import MIB, EngineLoad
 from hostdx.probes.files.private_directory import PrivateDirectory
@@ -95,7 +95,7 @@ class ChurnBench:
                     raise
                 self._direct = False
 
-    def _churn_spec(self, seconds: float, most: int) -> Spec:
+    def _churn_spec(self, seconds: float, most: int) -> LoadSpec:
         ends = piece_ends(seconds)
         return {
             "kind": "churn",

@@ -17,12 +17,12 @@ from hostdx.probes.system.disk.trim.trim_timer import (
     explain_untrimmed,
     trim_timer,
 )
-from hostdx.probes.types import Absent, Entry, Fact, UnreadFact, is_present, make_entry
+from hostdx.probes.types import Absent, Fact, FactOrUnread, UnreadFact, is_present, make_fact
 
 MAX_FILE_SYSTEMS = 8  # a host with hundreds of volumes has a list of its own
 
 
-def glance(host: Host) -> Iterator[Entry]:
+def glance(host: Host) -> Iterator[FactOrUnread]:
     """At most one `systemctl show`, one statvfs a file system."""
     chains = host.compute_once(discard_chains)
     if isinstance(chains, Absent):
@@ -41,28 +41,28 @@ def glance(host: Host) -> Iterator[Entry]:
         )
 
 
-def chain_entries(host: Host, timer: TrimTimer, chain: DiscardChain) -> Iterator[Entry]:
+def chain_entries(host: Host, timer: TrimTimer, chain: DiscardChain) -> Iterator[FactOrUnread]:
     """One file system."""
     name = f"trim:{chain.device}"
     yield Fact(
         name, "way", _discard_path_text(chain), "/proc/self/mountinfo, /sys/block/*/queue/discard_max_bytes"
     )
-    if chain.swallowed_by or chain.read_only:
+    if chain.lowest_without_discard or chain.read_only:
         return
-    yield make_entry(name, "by", _who_trims_text(host, timer, chain), timer.source)
+    yield make_fact(name, "by", _who_trims_text(host, timer, chain), timer.source)
     if amounts := _amounts_text(host, chain):
         yield Fact(name, "amounts", amounts, "statvfs, /proc/diskstats")
 
 
-def spare_entries(host: Host, chains: Sequence[DiscardChain]) -> Iterator[Entry]:
+def spare_entries(host: Host, chains: Sequence[DiscardChain]) -> Iterator[FactOrUnread]:
     """Yield the unpartitioned share of each disk that discards reach; file systems may share a disk."""
-    reached = (chain for chain in chains if not (chain.swallowed_by or chain.read_only))
+    reached = (chain for chain in chains if not (chain.lowest_without_discard or chain.read_only))
     for disk in dict.fromkeys(disk for chain in reached for disk in chain.leaves):
         if (spare := _unpartitioned_share(host, disk)) is not None:
             yield Fact(f"disk:{disk}", "unpartitioned", round(spare, 4), f"/sys/block/{disk}/*/size")
 
 
-def timer_entry(timer: TrimTimer) -> Entry:
+def timer_entry(timer: TrimTimer) -> FactOrUnread:
     if isinstance(timer.is_timer_on, Absent):
         return UnreadFact("trim", "timer", timer.is_timer_on)
     if not timer.exists:

@@ -4,7 +4,7 @@ from functools import partial
 
 from hostdx.probes import units
 from hostdx.scenarios.contract.model import Run
-from hostdx.scenarios.fstrim.measurement.trim import DiscardCounters, TrimOutcome, read_discards
+from hostdx.scenarios.fstrim.measurement.trim import DiscardCounters, TrimOutcome, read_discard_counters
 from hostdx.scenarios.fstrim.results import LedgerRow
 from hostdx.scenarios.fstrim.trim_setup import TrimSetup
 from hostdx.scenarios.triage.knowledge.trims import TrimBehaviour, trim_behaviour_of
@@ -66,7 +66,7 @@ class TrimLedgerKeeper:
         return [row for row in self.rows if row.explained]
 
     def _read_discards(self) -> DiscardCounters | None:
-        counters = read_discards(self.run.host, self.layout.leaf_names)
+        counters = read_discard_counters(self.run.host, self.layout.leaf_names)
         return counters if isinstance(counters, DiscardCounters) else None
 
     def _explain_trim(self, trimmed: TrimOutcome, waiting: int) -> str:

@@ -7,13 +7,13 @@ from collections.abc import Callable
 import msgspec
 
 from hostdx.probes import units
-from hostdx.probes.engine.workloads import engine_load, fio_directory, fio_equivalent, shell_line
+from hostdx.probes.engine.workloads import engine_load, fio_command, fio_directory, shell_line
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.software.kernel import read_kernel
 from hostdx.probes.types import is_present
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract.action import Action
-from hostdx.scenarios.contract.model import Options, UsageError, make_directory_action
+from hostdx.scenarios.contract.model import OptionMap, UsageError, make_directory_action
 from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, PlannedWrite, Variant, Workload
 from hostdx.scenarios.experiment.before_after import MIN_BLOCKS
 from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
@@ -48,7 +48,7 @@ class TrimRequest(msgspec.Struct, frozen=True, kw_only=True):
         return COMMAND_ID if self.command else CHURN_ID
 
 
-def parse_request(options: Options) -> TrimRequest:
+def parse_request(options: OptionMap) -> TrimRequest:
     """Raises UsageError."""
     directories = options.as_strings("dir")
     if len(directories) != 1:
@@ -163,19 +163,19 @@ def load_and_control_workloads(
         block_s=pattern.reference_s,
         min_groups=MIN_BLOCKS,
         control=True,
-        equivalent=fio_equivalent(REFERENCE_ID, layout.fixed_bytes, layout.directory),
+        equivalent=fio_command(REFERENCE_ID, layout.fixed_bytes, layout.directory),
         why="a trim does not touch this file: if its reads change too, the host changed and not the disk",
     )
     return load, control
 
 
 def make_plan_and_setup(
-    host: Host, options: Options, pattern: TrimPattern, planned: Callable[..., Plan]
+    host: Host, options: OptionMap, pattern: TrimPattern, planned: Callable[..., Plan]
 ) -> tuple[Plan, TrimSetup, TrimRequest, TrimPattern]:
     asked = parse_request(options)
     budget_s = options.as_number("budget")
     if budget_s:
-        pattern = pattern.fit_budget(budget_s, asked.phase_count)
+        pattern = pattern.spread_over_budget(budget_s, asked.phase_count)
     if "idle" in options.values and options.values["idle"] is not None:
         pattern = pattern.for_idle(options.as_number("idle"))
     layout = TrimSetup(host, asked.directory, blocks=pattern.blocks, phases=asked.phase_count)

@@ -17,7 +17,7 @@ from hostdx.probes import units
 from hostdx.probes.files.rights import advice_for_failed_write
 from hostdx.probes.files.safe_read import open_trusted_regular
 from hostdx.probes.reading.host import Host
-from hostdx.probes.reading.secrecy.harmless_words import harmless_text
+from hostdx.probes.reading.secrecy.harmless_words import mask_unknown_text
 from hostdx.probes.system.disk.trim.discard import own_devices
 from hostdx.probes.system.disk.trim.trim_timer import TrimTimer, read_last_timer_trim
 from hostdx.probes.system.software.kernel import read_kernel
@@ -27,7 +27,7 @@ from hostdx.scenarios.experiment.before_after import MIN_BLOCKS
 from hostdx.scenarios.experiment.treated_trend import TreatedTrend, treated_trend
 from hostdx.scenarios.fstrim.findings import degradation_finding
 from hostdx.scenarios.fstrim.measurement.phase import MeasuredPhase, PhaseMeasurer
-from hostdx.scenarios.fstrim.measurement.trim import DiscardCounters, read_discards
+from hostdx.scenarios.fstrim.measurement.trim import DiscardCounters, read_discard_counters
 from hostdx.scenarios.fstrim.plan import ROUND, TrimRequest
 from hostdx.scenarios.fstrim.results import Round, TrimRoundsResult
 from hostdx.scenarios.fstrim.trim_setup import TrimSetup
@@ -108,7 +108,7 @@ def append_round(path: Path, new_round: Round) -> None:
 
 def round_since(host: Host, layout: TrimSetup, before: Sequence[Round]) -> Round:
     """Return what happened to the file system since the last round of ours: a round without a value yet."""
-    now = read_discards(host, layout.leaf_names)
+    now = read_discard_counters(host, layout.leaf_names)
     boot = read_kernel(host).boot_id
     boot_id = boot if is_present(boot) else ""
     last = next((r for r in reversed(before) if r.source == SOURCE), None)
@@ -149,7 +149,7 @@ def _own_discards_and_devices(
 ) -> tuple[int | None, str]:
     """The counter of the file system's own devices, and their names; the leaves' where those count nothing."""
     names = own_devices(host, layout.chain) if layout.chain is not None else layout.leaf_names
-    counters = read_discards(host, names)
+    counters = read_discard_counters(host, names)
     if isinstance(counters, Absent) or counters.bytes is None:
         return leaves.bytes, ", ".join(layout.leaf_names)
     return counters.bytes, ", ".join(names)
@@ -254,7 +254,7 @@ def finish_round(asked: TrimRequest, blocks: PhaseMeasurer, phase: MeasuredPhase
         value=phase.value,
         reference=phase.reference_value,
         source=SOURCE,
-        workload=harmless_text(asked.command) or blocks.load.id,
+        workload=mask_unknown_text(asked.command) or blocks.load.id,
         metric=blocks.load.metrics[0].name,
         wall=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
     )

@@ -43,7 +43,7 @@ def untrimmed_findings(host: Host) -> Iterator[Finding]:
     spoke = False
     unknown = ""
     for chain in applicable_chains(host):
-        if not flash_leaves(host, chain) or chain.swallowed_by or chain.online or chain.read_only:
+        if not flash_leaves(host, chain) or chain.lowest_without_discard or chain.online or chain.read_only:
             continue
         why = explain_untrimmed(host, timer, chain.mountpoints)
         if isinstance(why, Absent):
@@ -96,7 +96,7 @@ def swallowed_findings(host: Host) -> Iterator[Finding]:
     unknown: dict[str, str] = {}
     on_flash = False
     for chain in applicable_chains(host):
-        guilty = chain.swallowed_by
+        guilty = chain.lowest_without_discard
         below = flash_leaves(host, chain)
         on_flash = on_flash or bool(below)
         if below and not guilty and not chain.are_limits_known:

@@ -23,7 +23,7 @@ from hostdx.probes.types import is_present
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.model import (
-    Options,
+    OptionMap,
     PreparedRun,
     Run,
     RunRefused,
@@ -244,7 +244,7 @@ class Fstrim(Scenario):
         self.engine = engine
         self.watch = watch or _make_watch
 
-    def prepare(self, host: Host, options: Options) -> PreparedRun:
+    def prepare(self, host: Host, options: OptionMap) -> PreparedRun:
         plan, layout, asked, pattern = make_plan_and_setup(host, options, self.pattern, self.make_plan)
         return PreparedRun(plan, partial(self._run, layout, asked, pattern))
 

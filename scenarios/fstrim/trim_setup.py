@@ -93,7 +93,7 @@ class TrimSetup:
             return f"{self.directory}: the disk under {self.file_system_type} is not known"
         if chain.mount.fstype not in TRIMMING:
             return f"{self.directory} is on {chain.mount.fstype}, which cannot report free space to the disk"
-        if not (guilty := chain.swallowed_by):
+        if not (guilty := chain.lowest_without_discard):
             return ""
         if guilty in chain.leaves:
             return f"{self.directory}: {guilty} takes no discards (its discard_max_bytes is 0), so a trim does nothing"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from hostdx.scenarios.contract.plan import Metric, Variant, Workload
 from hostdx.scenarios.experiment.levels import Pair
 from hostdx.scenarios.fullstack.measurement.bench import METRIC
-from hostdx.scenarios.fullstack.measurement.messages import PATHS, Direction, OwnLink, Side
+from hostdx.scenarios.fullstack.measurement.messages import PATHS, Direction, OwnLink, SliceJob
 
 # The kernel's limits of a disk meter in periods of 0.1 s and give the first one at once: slices of 20 to 100 ms of a
 # disk that is capped at 100 MiB/s scattered by half and favoured who came after a pause, of 0.3 s by 7 to 11 %.
@@ -56,7 +56,7 @@ class StreamLoad(NamedTuple):
     id: str
     title: str
     direction: Direction
-    sides: dict[str, Side]
+    sides: dict[str, SliceJob]
     pairs: tuple[Pair, ...] = ()
     slice_s: float = SLICE_S
 
@@ -95,16 +95,16 @@ BESIDE = {
 STREAMS = {"out": "streams from disk to network", "in": "streams from network to disk"}
 
 
-def slice_s(seconds: float, every: Sequence[StreamLoad]) -> float:
+def slice_s(seconds: float, all_loads: Sequence[StreamLoad]) -> float:
     """Of all loads, so that groups enough fit into a budget; where bytes are the limit, the scheduler shortens it."""
-    widest = max(every, key=lambda load: len(load.sides))
-    share = seconds * widest.budget_weight / sum(load.budget_weight for load in every)
+    widest = max(all_loads, key=lambda load: len(load.sides))
+    share = seconds * widest.budget_weight / sum(load.budget_weight for load in all_loads)
     return max(MIN_SLICE_S, min(SLICE_S, share / (GROUPS * 2 * len(widest.sides))))
 
 
-def write_budget_shares(every: Iterable[StreamLoad]) -> dict[str, float]:
+def write_budget_shares(all_loads: Iterable[StreamLoad]) -> dict[str, float]:
     """Of what may still be written when a load begins, by its weight among those that write and are not over."""
-    writing = [load for load in every if load.has_writes]
+    writing = [load for load in all_loads if load.has_writes]
     return {
         load.id: load.budget_weight / sum(later.budget_weight for later in writing[number:])
         for number, load in enumerate(writing)
@@ -119,27 +119,27 @@ def stream_loads(
     all_loads = []
     for way in directions:
         paths = [path for path in PATHS[way] if direct or path != "direct"]
-        sides = {name: Side(job=name, direction=way) for name in (DISK, NETWORK, *paths)}  # type: ignore[arg-type]
+        sides = {name: SliceJob(job=name, direction=way) for name in (DISK, NETWORK, *paths)}  # type: ignore[arg-type]
         pairs = [(base, path) for path in paths for base in (DISK, NETWORK)]
         pairs += [("copy", path) for path in paths if path != "copy"]
         all_loads.append(StreamLoad(way, STREAMS[way], way, sides, tuple(pairs)))
     for way in directions:
         for id, title, job, other_job in BESIDE[way]:
-            alone = Side(job=job, direction=way)  # type: ignore[arg-type]
-            both = Side(job=job, direction=way, beside=other_job)  # type: ignore[arg-type]
+            alone = SliceJob(job=job, direction=way)  # type: ignore[arg-type]
+            both = SliceJob(job=job, direction=way, beside=other_job)  # type: ignore[arg-type]
             all_loads.append(StreamLoad(id, title, way, {"alone": alone, "together": both}))
     if "out" in directions and direct:
-        ways = {name: Side(job=name) for name in ("direct", "zerocopy")}
+        ways = {name: SliceJob(job=name) for name in ("direct", "zerocopy")}
         all_loads.append(StreamLoad("zerocopy", "sending without a copy", "out", ways))
     if near and far:
         placed = {
-            name: Side(job="direct" if direct else "copy", direction=directions[0], cpus=tuple(cpus))
+            name: SliceJob(job="direct" if direct else "copy", direction=directions[0], cpus=tuple(cpus))
             for name, cpus in (("near", near), ("far", far))
         }
         all_loads.append(StreamLoad("placement", "workers near and far", directions[0], placed))
     for number, (id, title, *names) in VARIED.items() if own_links else ():
         links = {
-            name: Side(job=NETWORK, direction=directions[0], link=link)  # type: ignore[arg-type]
+            name: SliceJob(job=NETWORK, direction=directions[0], link=link)  # type: ignore[arg-type]
             for name, link in zip(names, (0, number), strict=True)
         }
         all_loads.append(StreamLoad(id, title, directions[0], links))

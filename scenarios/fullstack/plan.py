@@ -9,7 +9,7 @@ from hostdx.probes import units
 from hostdx.probes.engine.disk.budget import GIB, MAX_WRITTEN_BYTES
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract.action import Action
-from hostdx.scenarios.contract.model import Options, UsageError, make_directory_action
+from hostdx.scenarios.contract.model import OptionMap, UsageError, make_directory_action
 from hostdx.scenarios.contract.plan import Plan, PlannedStep, PlannedWrite
 from hostdx.scenarios.experiment.files.directories import ChosenTestDirectory
 from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
@@ -39,7 +39,7 @@ NAMESPACES = Action(
 class FullstackSetup:
     """The directory, the other end, and what is compared."""
 
-    def __init__(self, host: Host, options: Options) -> None:
+    def __init__(self, host: Host, options: OptionMap) -> None:
         """Raises UsageError."""
         self.place = ChosenTestDirectory(host, options, MAX_FILES_BYTES, (READS,))
         self.peer, self.token = options.as_string("peer"), options.as_string("token")
@@ -101,7 +101,7 @@ class FullstackSetup:
 
 
 def make_plan_and_setup(
-    host: Host, options: Options, planned: Callable[..., Plan]
+    host: Host, options: OptionMap, planned: Callable[..., Plan]
 ) -> tuple[Plan, FullstackSetup]:
     layout = FullstackSetup(host, options)
     refusal, chosen_loads = layout.refusal_reason, layout.chosen_loads()

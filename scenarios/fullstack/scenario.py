@@ -13,12 +13,12 @@ from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
-from hostdx.scenarios.contract.model import Options, PreparedRun, Run, Scenario, own_test_directory
+from hostdx.scenarios.contract.model import OptionMap, PreparedRun, Run, Scenario, own_test_directory
 from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
 from hostdx.scenarios.experiment.groups import values_behind_verdict, values_beside_verdicts
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, watch_for
-from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
+from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, measure_loads
 from hostdx.scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from hostdx.scenarios.experiment.statistics.stats import median_and_interval
 from hostdx.scenarios.fullstack.findings import fullstack_findings
@@ -26,7 +26,7 @@ from hostdx.scenarios.fullstack.limits import stream_limit
 from hostdx.scenarios.fullstack.loads import LINKS, StreamLoad, write_budget_shares
 from hostdx.scenarios.fullstack.machine import StreamBounds, add_card_bounds
 from hostdx.scenarios.fullstack.measurement.bench import StreamBench, StreamCost
-from hostdx.scenarios.fullstack.measurement.messages import OpenStreams, Side
+from hostdx.scenarios.fullstack.measurement.messages import OpenStreams, SliceJob
 from hostdx.scenarios.fullstack.measurement.remote import RemotePeer
 from hostdx.scenarios.fullstack.plan import (
     BUDGET_S,
@@ -63,7 +63,7 @@ class Fullstack(Scenario):
         """Others are for tests, not for users."""
         self.engine, self.watch, self.peer = engine, watch or _make_watch, peer
 
-    def prepare(self, host: Host, options: Options) -> PreparedRun:
+    def prepare(self, host: Host, options: OptionMap) -> PreparedRun:
         plan, layout = make_plan_and_setup(host, options, self.make_plan)
         return PreparedRun(plan, partial(self._run, layout))
 
@@ -110,7 +110,7 @@ class _JudgedLoads:
         self.levels: list[SideRate] = []
         self.verdicts: list[ev.RunVerdict] = []
 
-    def add(self, load: StreamLoad, experiment: LoadExperiment, costs: Mapping[Side, StreamCost]) -> None:
+    def add(self, load: StreamLoad, experiment: LoadExperiment, costs: Mapping[SliceJob, StreamCost]) -> None:
         self.verdicts += experiment.verdicts
         metric = load.planned_workload.metrics[0]
         shown = values_beside_verdicts(experiment.groups, metric, experiment.verdicts)
@@ -173,7 +173,7 @@ async def _measure_loads(
         share = TimeBudget(budget.left_s * weight / rest, run.clock)
         rest -= weight
         pairs, entries = lot[0].pairs or None, [scheduled_load(load) for load in lot]
-        await run_campaign(run, share, entries, family=family, pairs=pairs, steps=False)
+        await measure_loads(run, share, entries, family=family, pairs=pairs, steps=False)
     limits = [
         stream_limit(way, judged.levels, judged.verdicts_of(way), bounds, private=not layout.peer)
         for way in layout.directions

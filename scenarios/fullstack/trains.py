@@ -10,14 +10,14 @@ from hostdx.probes.engine.batch_source import BatchSource
 from hostdx.probes.engine.measured import MeasuredBatch
 from hostdx.scenarios.fullstack.loads import StreamLoad
 from hostdx.scenarios.fullstack.measurement.bench import StreamBench
-from hostdx.scenarios.fullstack.measurement.messages import Side
+from hostdx.scenarios.fullstack.measurement.messages import SliceJob
 
 FIRST_SLICE_S = 0.05
 HEADROOM = 1.5  # a train is planned for so many times the bytes that its slices wrote until now
 SPARE = 1.6  # of the groups that are asked for: what others disturb is written again
 
 
-class StreamTrains(BatchSource[Side]):
+class StreamTrains(BatchSource[SliceJob]):
     """A slice ends when all of it has arrived and, where it was written, is on the disk."""
 
     def __init__(self, bench: StreamBench, load: StreamLoad, share: float) -> None:

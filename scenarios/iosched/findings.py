@@ -14,7 +14,7 @@ from hostdx.probes.types import is_present
 from hostdx.probes.units import count_noun, format_duration, metric_quantity
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy, Severity
-from hostdx.scenarios.experiment.wording import effect_words, reckoned_s, title_of_workload
+from hostdx.scenarios.experiment.wording import effect_words, estimate_seconds_to_decide, mark_if_control
 from hostdx.scenarios.iosched.measurement.mixed import MIXES
 from hostdx.scenarios.iosched.remedies import bfq_throughput_remedy, make_scheduler_remedy
 from hostdx.scenarios.iosched.scheduler_setup import PairLoad
@@ -91,9 +91,9 @@ def _loads_text(verdicts: Sequence[ev.RunVerdict]) -> str:
 
 
 def _format_verdict(verdict: ev.RunVerdict) -> str:
-    title = title_of_workload(_loads_text([verdict]), control=verdict.control)
+    title = mark_if_control(_loads_text([verdict]), control=verdict.control)
     text = f"{title}, {verdict.metric}: {effect_words(verdict)}, {count_noun(verdict.groups, 'group')}"
-    seconds = reckoned_s(verdict)
+    seconds = estimate_seconds_to_decide(verdict)
     mix = next((m.id for m in MIXES if verdict.workload in (m.id, f"{m.id}-{verdict.variant}")), "")
     if not verdict.is_undecided or seconds is None or not mix:
         return text

@@ -6,22 +6,22 @@ from collections.abc import Callable, Sequence
 from hostdx.probes import units
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import is_present
-from hostdx.scenarios.contract.model import Options, make_directory_action
+from hostdx.scenarios.contract.model import OptionMap, make_directory_action
 from hostdx.scenarios.contract.plan import Plan, PlannedStep, PlannedWrite, Variant
 from hostdx.scenarios.experiment.schedule.switch import scheduler_change
-from hostdx.scenarios.iosched.measurement.mixed import files_bytes
+from hostdx.scenarios.iosched.measurement.mixed import file_sizes_of_mixes
 from hostdx.scenarios.iosched.scheduler_setup import SchedulerSetup, has_hard_disk, needed_seconds
 from hostdx.scenarios.iosched.target import ScheduledDisks
 from hostdx.scenarios.triage.knowledge.disks import endurance_share, guess_seconds_to_write
 from hostdx.scenarios.triage.knowledge.schedulers import device_class_of
 
 
-def build_plan(host: Host, setup: SchedulerSetup, options: Options, planned: Callable[..., Plan]) -> Plan:
+def build_plan(host: Host, setup: SchedulerSetup, options: OptionMap, planned: Callable[..., Plan]) -> Plan:
     """The plan as it is shown and consented to."""
     if setup.target is None:
         return planned(options=dict(options.values), refusal=setup.refusal)
     on = setup.target
-    files = sum(files_bytes(setup.size_bytes, setup.mixes).values())
+    files = sum(file_sizes_of_mixes(setup.size_bytes, setup.mixes).values())
     prepare_s = guess_seconds_to_write(files) + 3.0
     writes = any(mix.has_writers for mix in setup.mixes)
     bound = setup.most_written if writes else files

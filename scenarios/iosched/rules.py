@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.block import BlockDevice, block_devices
-from hostdx.probes.system.disk.scheduler import SchedulerState, read_scheduling
+from hostdx.probes.system.disk.scheduler import SchedulerState, read_scheduler_state
 from hostdx.probes.system.disk.scheduler_origin import (
     are_udev_rules_known,
     find_scheduler_origin,
@@ -35,7 +35,7 @@ def read_scheduled_disks(host: Host) -> list[tuple[BlockDevice, SchedulerState]]
         sized = is_present(device.size_bytes) and device.size_bytes > 0
         if device.parent or device.slaves or device.kind in _NOT_DISKS or not sized:
             continue
-        state = read_scheduling(host, device.name)
+        state = read_scheduler_state(host, device.name)
         if is_present(state):
             scheduled.append((device, state))
     return scheduled

@@ -9,14 +9,14 @@ from typing import ClassVar
 from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.block import block_devices
-from hostdx.probes.system.disk.scheduler import read_scheduling
+from hostdx.probes.system.disk.scheduler import read_scheduler_state
 from hostdx.probes.system.running.tasks import find_blocked_tasks, find_still_asleep
 from hostdx.probes.types import is_present
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.model import (
-    Options,
+    OptionMap,
     PreparedRun,
     Run,
     RunRefused,
@@ -70,12 +70,12 @@ class Iosched(Scenario):
             return "a captured host has no scheduler to switch"
         if not _is_root():
             return "switching a scheduler needs root; which one each disk runs, and why, `hostdx triage` reads without"
-        states = (read_scheduling(host, name) for name, d in block_devices(host).items() if not d.parent)
+        states = (read_scheduler_state(host, name) for name, d in block_devices(host).items() if not d.parent)
         if not any(is_present(s) and len(s.offered) > 1 for s in states):
             return "no device here offers two schedulers; which one each disk runs, `hostdx triage` reads"
         return ""
 
-    def prepare(self, host: Host, options: Options) -> PreparedRun:
+    def prepare(self, host: Host, options: OptionMap) -> PreparedRun:
         setup = choose_scheduler_setup(host, options, has_root=_is_root())
         return PreparedRun(build_plan(host, setup, options, self.make_plan), partial(self._run, setup))
 

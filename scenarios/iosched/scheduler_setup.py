@@ -10,10 +10,10 @@ from hostdx.probes.engine.disk.refusals import check_suitability
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.scenarios.contract.model import OptionMap, UsageError
 from hostdx.scenarios.contract.plan import Metric, Workload
 from hostdx.scenarios.experiment.budget import LeastTime, allotted_seconds, group_seconds, minimum_seconds
-from hostdx.scenarios.iosched.measurement.mixed import MIXES, WorkerMix, files_bytes, fio_equivalent
+from hostdx.scenarios.iosched.measurement.mixed import MIXES, WorkerMix, file_sizes_of_mixes, fio_command
 from hostdx.scenarios.iosched.target import ScheduledDisks, find_refusal, find_scheduled_disks
 from hostdx.scenarios.triage.knowledge.schedulers import schedulers_worth_trying
 
@@ -69,7 +69,7 @@ class SchedulerSetup(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(job for job in self.jobs if not job.allotted_s)
 
 
-def choose_scheduler_setup(host: Host, options: Options, *, has_root: bool) -> SchedulerSetup:
+def choose_scheduler_setup(host: Host, options: OptionMap, *, has_root: bool) -> SchedulerSetup:
     """Raises UsageError for a wrong request; what the host refuses is in `find_refusal`."""
     directory = options.as_string("dir")
     if not directory:
@@ -88,7 +88,7 @@ def choose_scheduler_setup(host: Host, options: Options, *, has_root: bool) -> S
             f"({', '.join(disks.offered)} offered)"
         )
     mixes = _choose_mixes(options, disks)
-    files = sum(files_bytes(fit.size_bytes, mixes).values())
+    files = sum(file_sizes_of_mixes(fit.size_bytes, mixes).values())
     jobs = tuple(
         PairLoad(mix=m, variant=v, workload=build_workload(m, v, len(variants), fit.size_bytes, directory, 0))
         for v in variants
@@ -142,14 +142,14 @@ def _allot_seconds(jobs: Sequence[PairLoad], budget_s: float) -> tuple[PairLoad,
     )
 
 
-def _select_writing_jobs(jobs: Sequence[PairLoad]) -> list[PairLoad]:
+def _writing_jobs_with_time(jobs: Sequence[PairLoad]) -> list[PairLoad]:
     return [job for job in jobs if job.mix.has_writers and job.allotted_s]
 
 
 def _default_write_bytes(jobs: Sequence[PairLoad], files: int) -> int:
     """Enough to press for the fewest groups, in whole GiB; never less than for any run, never above 64 GiB."""
     pressing = (
-        PRESSING_RATE * sum(needed_seconds(j.workload) for j in _select_writing_jobs(jobs)) / SPARE_BYTES
+        PRESSING_RATE * sum(needed_seconds(j.workload) for j in _writing_jobs_with_time(jobs)) / SPARE_BYTES
     )
     wanted = math.ceil((files + pressing) / GIB) * GIB
     return min(MAX_PRESSING_BYTES, max(MAX_WRITTEN_BYTES, wanted))
@@ -157,7 +157,7 @@ def _default_write_bytes(jobs: Sequence[PairLoad], files: int) -> int:
 
 def _choose_write_rate(jobs: Sequence[PairLoad], bytes_left: int) -> int:
     """Bytes a second for all writers of a load together. Rather fewer groups than writers that press nobody."""
-    writing = _select_writing_jobs(jobs)
+    writing = _writing_jobs_with_time(jobs)
     if not writing:
         return 0
     fewest = SPARE_BYTES * bytes_left / sum(needed_seconds(j.workload) for j in writing)
@@ -213,7 +213,7 @@ def has_hard_disk(disks: ScheduledDisks) -> bool:
     return any(is_present(d.rotational) and d.rotational for d in disks.devices)
 
 
-def _choose_mixes(options: Options, disks: ScheduledDisks) -> tuple[WorkerMix, ...]:
+def _choose_mixes(options: OptionMap, disks: ScheduledDisks) -> tuple[WorkerMix, ...]:
     """The chosen mixes in their order; shorter blocks only where a test asks for them."""
     by_id = {mix.id: mix for mix in MIXES}
     asked = {"ioprio": options.is_set("ioprio"), "write-streams": has_hard_disk(disks)}
@@ -251,6 +251,6 @@ def build_workload(
         onset_s=mix.onset_s,
         min_groups=MIN_GROUPS,
         control=mix.control,
-        equivalent=fio_equivalent(mix, size, directory, rate),
+        equivalent=fio_command(mix, size, directory, rate),
         why=mix.why,
     )

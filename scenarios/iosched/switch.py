@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 
 from hostdx.probes.engine.measured import Measured
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.scheduler import SchedulerState, queue_path, read_scheduling
+from hostdx.probes.system.disk.scheduler import SchedulerState, queue_path, read_scheduler_state
 from hostdx.probes.types import is_present
 from hostdx.scenarios.contract.disturbance import Disturbance
 from hostdx.scenarios.contract.events import ActionState
@@ -194,7 +194,7 @@ class Switcher:
 
     def check_and_record_states(self, scheduler: str) -> None:
         """Somebody else (a udev rule on a change event, tuned) may set it at any time: then nothing is measured."""
-        states = [read_scheduling(self.run.host, leaf) for leaf in self.leaves]
+        states = [read_scheduler_state(self.run.host, leaf) for leaf in self.leaves]
         for leaf, state in zip(self.leaves, states, strict=True):
             now = state.active if is_present(state) and is_present(state.active) else "not readable"
             if now != scheduler:
@@ -229,7 +229,7 @@ class MixedVariantBench:
         self.mix = mix
         self.workload = workload
 
-    async def make_active(self) -> None:
+    async def switch_to_variant(self) -> None:
         await self.switcher.switch_to(self.variant)
 
     async def measure_block(self, seconds: float) -> Measured:

@@ -5,7 +5,7 @@ import msgspec
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.backing import served_by_memory_reason
 from hostdx.probes.system.disk.block import BlockDevice, block_devices
-from hostdx.probes.system.disk.scheduler import SchedulerState, read_scheduling
+from hostdx.probes.system.disk.scheduler import SchedulerState, read_scheduler_state
 from hostdx.probes.system.disk.topology import DirectoryPlacement
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.experiment.guards.system_disks import system_leaves
@@ -38,7 +38,7 @@ def find_scheduled_disks(host: Host, directory: str, place: DirectoryPlacement) 
     known_devices = block_devices(host)
     states: list[SchedulerState] = []
     for leaf in place.leaves:
-        state = read_scheduling(host, leaf)
+        state = read_scheduler_state(host, leaf)
         if isinstance(state, Absent):
             return Absent(f"{directory} lies on {leaf}, which has no scheduler: {state.reason}")
         states.append(state)

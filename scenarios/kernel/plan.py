@@ -7,7 +7,7 @@ from hostdx.probes.engine.battery_loads import CALLS, FILES, SLOTS, TURNS, CallL
 from hostdx.probes.engine.workloads import EngineLoad, prepared_bytes
 from hostdx.probes.reading.host import Host
 from hostdx.probes.units import format_size
-from hostdx.scenarios.contract.model import Options, UsageError, make_directory_action
+from hostdx.scenarios.contract.model import OptionMap, UsageError, make_directory_action
 from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, PlannedWrite, Variant, Workload
 from hostdx.scenarios.experiment.files.directories import ChosenTestDirectory
 from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
@@ -32,7 +32,7 @@ class KernelSetup(ChosenTestDirectory):
     `turns`: loads that are measured one right after the other stand together. `round_s`: what a round of them takes.
     """
 
-    def __init__(self, host: Host, options: Options) -> None:
+    def __init__(self, host: Host, options: OptionMap) -> None:
         super().__init__(host, options, SIZE_BYTES, FILES_OF)
         self.cpus = own_affinity()
         self.most_bytes = options.as_integer("writes") or MAX_WRITTEN_BYTES
@@ -106,7 +106,7 @@ class KernelSetup(ChosenTestDirectory):
 
 
 def make_plan_and_setup(
-    host: Host, options: Options, planned: Callable[..., Plan]
+    host: Host, options: OptionMap, planned: Callable[..., Plan]
 ) -> tuple[Plan, KernelSetup]:
     setup = KernelSetup(host, options)
     steps = [

@@ -9,14 +9,14 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from hostdx.scenarios.contract.model import EarlierRun, Options, SeriesProgress, UsageError
+from hostdx.scenarios.contract.model import EarlierRun, OptionMap, SeriesProgress, UsageError
 
 Letter: TypeAlias = Literal["A", "B"]  # before, after
 OPTION: dict[Letter, str] = {"A": "--before", "B": "--after"}
 ORDERS = ("AB", "ABBA", "ABBAAB")
 
 
-class Boot(msgspec.Struct, frozen=True, kw_only=True):
+class BootRun(msgspec.Struct, frozen=True, kw_only=True):
     """A finished run that says which side it is. `wall` is UTC, ISO 8601; `order` what was asked for with it."""
 
     recording: str
@@ -31,7 +31,7 @@ class BootSeries(msgspec.Struct, frozen=True, kw_only=True):
     """The runs that belong together, the oldest first."""
 
     order: str
-    runs: tuple[Boot, ...]
+    runs: tuple[BootRun, ...]
 
     @property
     def measured_variants(self) -> str:
@@ -63,7 +63,7 @@ class BootSeries(msgspec.Struct, frozen=True, kw_only=True):
         return next((run.side for run in self.runs if run.boot == boot), None)
 
 
-def boot_series_of(runs: Iterable[Boot]) -> list[BootSeries]:
+def boot_series_of(runs: Iterable[BootRun]) -> list[BootSeries]:
     """All series of one host, the oldest first. A `before` after a finished one begins the next."""
     all_series: list[BootSeries] = []
     for run in sorted(runs, key=lambda r: (r.wall, r.recording)):
@@ -77,13 +77,13 @@ def boot_series_of(runs: Iterable[Boot]) -> list[BootSeries]:
     return all_series
 
 
-def unfinished_series(runs: Sequence[Boot]) -> BootSeries | None:
+def unfinished_series(runs: Sequence[BootRun]) -> BootSeries | None:
     """The last one, if it still lacks a boot."""
     all_series = boot_series_of(runs)
     return all_series[-1] if all_series and all_series[-1].remaining_variants else None
 
 
-def side_of_options(options: Options) -> Letter | None:
+def side_of_options(options: OptionMap) -> Letter | None:
     """The side that a run is asked to be. Raises UsageError for both."""
     before, after = options.is_set("before"), options.is_set("after")
     if before and after:
@@ -91,11 +91,11 @@ def side_of_options(options: Options) -> Letter | None:
     return "A" if before else "B" if after else None
 
 
-def list_boots(earlier: Iterable[EarlierRun]) -> list[Boot]:
+def list_boots(earlier: Iterable[EarlierRun]) -> list[BootRun]:
     variant_boots = []
     for run in earlier:
         if run.options.get("before") or run.options.get("after"):
-            boot = Boot(
+            boot = BootRun(
                 recording=run.recording,
                 side="A" if run.options.get("before") else "B",
                 boot=run.boot_id,

@@ -20,7 +20,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.model import (
     EarlierRun,
-    Options,
+    OptionMap,
     PreparedRun,
     Run,
     Scenario,
@@ -60,14 +60,14 @@ class KernelScenario(Scenario):
         """`stretch` plants longer operations, by load: for tests, not for users."""
         self.stretch = stretch
 
-    def prepare(self, host: Host, options: Options) -> PreparedRun:
+    def prepare(self, host: Host, options: OptionMap) -> PreparedRun:
         plan, layout = make_plan_and_setup(host, options, self.make_plan)
         return PreparedRun(plan, partial(self._run, layout))
 
-    def is_one_of_several(self, options: Options) -> bool:
+    def depends_on_earlier_runs(self, options: OptionMap) -> bool:
         return reboots.side_of_options(options) is not None
 
-    def check(self, options: Options, boot_id: str, earlier: Sequence[EarlierRun]) -> None:
+    def check(self, options: OptionMap, boot_id: str, earlier: Sequence[EarlierRun]) -> None:
         if (side := reboots.side_of_options(options)) is not None:
             reboots.check_boot_of_side(side, boot_id, earlier)
 

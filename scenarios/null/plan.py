@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from hostdx.probes.engine.workloads import EngineLoad, engine_load, prepared_bytes
 from hostdx.probes.reading.host import Host
 from hostdx.probes.units import format_size
-from hostdx.scenarios.contract.model import Options, UsageError, make_directory_action
+from hostdx.scenarios.contract.model import OptionMap, UsageError, make_directory_action
 from hostdx.scenarios.contract.plan import Plan, PlannedStep, PlannedWrite, Variant, Workload
 from hostdx.scenarios.experiment.files.directories import ChosenTestDirectory
 from hostdx.scenarios.experiment.files.variant_bench import engine_workload
@@ -28,7 +28,7 @@ MAX_WRITTEN_BYTES = 4 << 30
 class NullDirectory(ChosenTestDirectory):
     """Where the files go; without a suitable directory only the CPU is measured."""
 
-    def __init__(self, host: Host, options: Options) -> None:
+    def __init__(self, host: Host, options: OptionMap) -> None:
         super().__init__(host, options, SIZE_BYTES, STORAGE)
 
     @property
@@ -37,7 +37,7 @@ class NullDirectory(ChosenTestDirectory):
 
 
 def make_plan_and_setup(
-    host: Host, options: Options, planned: Callable[..., Plan]
+    host: Host, options: OptionMap, planned: Callable[..., Plan]
 ) -> tuple[Plan, NullDirectory]:
     """Raises UsageError where the budget is too short for a single workload."""
     place = NullDirectory(host, options)

@@ -19,7 +19,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.model import (
-    Options,
+    OptionMap,
     PreparedRun,
     Run,
     RunRefused,
@@ -30,7 +30,7 @@ from hostdx.scenarios.contract.plan import Workload
 from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
 from hostdx.scenarios.experiment.guards.watch import watch_for
-from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
+from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, measure_loads
 from hostdx.scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from hostdx.scenarios.null.findings import build_findings, estimate_minute_effect
 from hostdx.scenarios.null.plan import (
@@ -54,7 +54,7 @@ class Null(Scenario):
         """`stretch` plants a latency longer by this share into the second one: for tests, not for users."""
         self.stretch = stretch
 
-    def prepare(self, host: Host, options: Options) -> PreparedRun:
+    def prepare(self, host: Host, options: OptionMap) -> PreparedRun:
         plan, place = make_plan_and_setup(host, options, self.make_plan)
         return PreparedRun(plan, partial(self._run, place))
 
@@ -84,7 +84,7 @@ class Null(Scenario):
                 )
 
             entries = [schedule_load(workload) for workload in plan.workloads]
-            await run_campaign(run, budget, entries, family=len(entries))
+            await measure_loads(run, budget, entries, family=len(entries))
         _report_result(run, place, plan.workloads, [verdicts[w.id] for w in plan.workloads], blamed)
 
     async def _prepare_benches(

@@ -20,7 +20,7 @@ from hostdx.scenarios.triage.knowledge.bios import BiosReading
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
 if TYPE_CHECKING:  # triage says what it reads, and loads nothing that measures
-    from hostdx.scenarios.numa.measurement.cpu import CpuResult, ReachedClock
+    from hostdx.scenarios.numa.measurement.cpu import AllCoresClock, CpuResult
     from hostdx.scenarios.numa.measurement.figures import RoundsFigure
     from hostdx.scenarios.numa.measurement.surroundings import CpuConditions
 
@@ -95,7 +95,7 @@ def _competitor_findings(result: CpuResult, around: CpuConditions) -> Iterator[F
 
 def _frequency_findings(result: CpuResult, around: CpuConditions) -> Iterator[Finding]:
     highest, limit, reached = around.highest_khz, around.limited_khz, _reached_khz(result)
-    met = () if reached is None else (_clock_evidence(result.clocked),)
+    met = () if reached is None else (_all_cores_clock_line(result.clocked),)
     if limit is not None and highest:
         yield frequency_limit_finding(
             limit, highest, SAYS.evidence("limit", limit_khz=limit, highest_khz=highest), *met
@@ -130,17 +130,13 @@ def _reached_khz(result: CpuResult) -> int | None:
     return result.clocked.reached_khz if is_present(result.clocked.reached_khz) else None
 
 
-def _clock_evidence(clocked: ReachedClock) -> Evidence:
+def _all_cores_clock_line(clock: AllCoresClock) -> Evidence:
     from hostdx.scenarios.numa.measurement.cpu import CYCLES
 
-    sample_kind = "workers" if clocked.source == CYCLES else "readings"
-    khz = clocked.reached_khz if is_present(clocked.reached_khz) else 0
+    sample_kind = "workers" if clock.source == CYCLES else "readings"
+    khz = clock.reached_khz if is_present(clock.reached_khz) else 0
     return SAYS.evidence(
-        "clock-seen",
-        reached=_format_ghz(khz),
-        samples=clocked.samples,
-        what=sample_kind,
-        source=clocked.source,
+        "clock-seen", reached=_format_ghz(khz), samples=clock.samples, what=sample_kind, source=clock.source
     )
 
 

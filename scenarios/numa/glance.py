@@ -7,13 +7,13 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.nodes.nodes_per_socket import read_nodes_per_socket
 from hostdx.probes.system.nodes.numa import ROOT
 from hostdx.probes.system.processor.caches import group_caches_by_name, read_caches
-from hostdx.probes.types import Absent, Entry, Fact, Json, UnreadFact, is_present
+from hostdx.probes.types import Absent, Fact, FactOrUnread, Json, UnreadFact, is_present
 from hostdx.scenarios.numa.machine import MachineShape, NodeOrSocket, read_machine
 
 MAX_SHOWN_NODES = 16  # more are counted: the scenario's plan folds them
 
 
-def glance(host: Host) -> Iterator[Entry]:
+def glance(host: Host) -> Iterator[FactOrUnread]:
     """Some hundred small files; on a thousand CPUs a few thousand."""
     shape = read_machine(host)
     cache_table = read_caches(host)
@@ -38,7 +38,7 @@ def glance(host: Host) -> Iterator[Entry]:
         yield Fact("cpu", "allowed", shape.allowed, "/proc/self/status")
 
 
-def _list_nodes(shape: MachineShape) -> Iterator[Entry]:
+def _list_nodes(shape: MachineShape) -> Iterator[FactOrUnread]:
     for place in shape.places[:MAX_SHOWN_NODES]:
         yield from _describe_node(shape, place)
     if len(shape.places) > MAX_SHOWN_NODES:
@@ -48,7 +48,7 @@ def _list_nodes(shape: MachineShape) -> Iterator[Entry]:
         yield Fact("numa", "devices_without_node", elsewhere[:32], "/sys/bus/pci/devices/*/numa_node")
 
 
-def _describe_node(shape: MachineShape, place: NodeOrSocket) -> Iterator[Entry]:
+def _describe_node(shape: MachineShape, place: NodeOrSocket) -> Iterator[FactOrUnread]:
     name, folder = f"node:{place.number}", f"{ROOT}/node{place.number}"
     yield Fact(name, "cpus", place.cpus or "none", f"{folder}/cpulist")
     if place.memory_bytes is not None:

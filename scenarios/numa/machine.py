@@ -15,7 +15,7 @@ from hostdx.probes.system.processor.caches import (
     Cache,
     CacheKind,
     group_caches_by_name,
-    last_level,
+    last_level_caches,
     read_caches,
 )
 from hostdx.probes.system.processor.cpu import Cpu, arm_core_names, read_cpu
@@ -174,7 +174,7 @@ class _Parts(NamedTuple):
         return tuple(CoreGroup(count, threads, kind) for (threads, kind), count in ordered)
 
     def last_level(self, cpus: frozenset[int]) -> tuple[tuple[int, int], ...]:
-        mine = last_level(tuple(c for c in self.caches if c.cpus & cpus))
+        mine = last_level_caches(tuple(c for c in self.caches if c.cpus & cpus))
         if not mine or mine[0].level < 3:  # without an L3 the line would repeat each core's own cache
             return ()
         sizes = Counter(c.size_bytes if is_present(c.size_bytes) else 0 for c in mine)

@@ -36,7 +36,7 @@ def why_placement_untestable(usable: UsableCpus) -> str:
     """Return why placement cannot be tested here; empty where it can."""
     if len(usable.cpus) < 2:
         return "only one CPU may be used: placement cannot be tested here"
-    if len(usable.node_sets) < 2 and not find_sharing_cpus(usable):
+    if len(usable.cpus_by_node) < 2 and not find_sharing_cpus(usable):
         return "one node, no SMT: placement cannot be tested here"
     return ""
 
@@ -49,7 +49,7 @@ def choose_placements(
     `workers` 0: as many as the smallest node has cores, at most MOST_WORKERS, even where pairs share a core.
     """
     allowed = usable.cpus
-    nodes: list[tuple[int | None, frozenset[int]]] = [*usable.node_sets] or [(None, allowed)]
+    nodes: list[tuple[int | None, frozenset[int]]] = [*usable.cpus_by_node] or [(None, allowed)]
     groups = find_sharing_cpus(usable)
     own = {number: _core_cpus(groups, cpus) for number, cpus in nodes}
     pairs = {number: [sorted(g & cpus)[:2] for g in groups if len(g & cpus) > 1] for number, cpus in nodes}
@@ -77,7 +77,7 @@ def variant_line(placement: WorkerPlacement, usable: UsableCpus) -> str:
     if placement.id == UNPINNED:
         return f"{placement.id}:"
     cpus = frozenset(n for seat in placement.seats for n in seat.cpus)
-    nodes = [number for number, of_node in usable.node_sets if cpus <= of_node]
+    nodes = [number for number, of_node in usable.cpus_by_node if cpus <= of_node]
     return f"{placement.id}: cpus={format_cpu_list(cpus)}" + (f" node={nodes[0]}" if nodes else "")
 
 
@@ -89,7 +89,7 @@ def loopback_placements(
     Both ends have a core each, and ours stays where it is.
     """
     table = usable.nodes
-    cores = {number: sorted(map(min, usable.usable_cores(cpus))) for number, cpus in usable.node_sets}
+    cores = {number: sorted(map(min, usable.usable_cores(cpus))) for number, cpus in usable.cpus_by_node}
     if table is None or len(cores) < 2:
         return "one node has CPUs"
     home = card_node if card_node in cores else max(cores, key=lambda n: (len(cores[n]), -n))

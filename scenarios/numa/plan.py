@@ -8,7 +8,7 @@ import msgspec
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.pci import PciDevice, read_pci_devices
 from hostdx.probes.types import Absent, is_present
-from hostdx.scenarios.contract.model import Options, UsageError, make_directory_action
+from hostdx.scenarios.contract.model import OptionMap, UsageError, make_directory_action
 from hostdx.scenarios.contract.plan import Plan, PlannedStep, Variant, Workload
 from hostdx.scenarios.experiment.load_schedule import MAY_BE_LEFT_OUT
 from hostdx.scenarios.numa.machine import MachineShape, read_machine
@@ -56,11 +56,11 @@ class NumaSetup(msgspec.Struct, frozen=True, kw_only=True):
         return tuple((side.placement, variant_line(side.placement, self.usable)) for side in sides)
 
 
-def budget_s(options: Options) -> float:
+def budget_s(options: OptionMap) -> float:
     return options.as_number("budget") or DEFAULT_BUDGET_S
 
 
-def make_numa_setup(host: Host, options: Options) -> NumaSetup:
+def make_numa_setup(host: Host, options: OptionMap) -> NumaSetup:
     usable = usable_cpus(host)
     measures = host.live and options.as_string("only", "all") == "all" and bool(usable.cpus)
     left_out: list[str] = []
@@ -100,10 +100,7 @@ def _card_node(devices: tuple[PciDevice, ...] | Absent) -> int | None:
 
 
 def _plan_comparisons(
-    options: Options,
-    usable: UsableCpus,
-    reach: tuple[CpuMemoryPair, ...],
-    card_node: int | None,
+    options: OptionMap, usable: UsableCpus, reach: tuple[CpuMemoryPair, ...], card_node: int | None
 ) -> tuple[list[tuple[Workload, str, tuple[PlacementSide, ...]]], list[str]]:
     entries: list[tuple[Workload, str, tuple[PlacementSide, ...]]] = []
     left_out: list[str] = []
@@ -201,7 +198,9 @@ def _make_workload(name: str, title: str, work: str) -> Workload:
     )
 
 
-def make_plan_and_setup(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, NumaSetup]:
+def make_plan_and_setup(
+    host: Host, options: OptionMap, planned: Callable[..., Plan]
+) -> tuple[Plan, NumaSetup]:
     """Raises UsageError for a file, a URL or a certificate that is none."""
     if problem := bios_source_problem(options):
         raise UsageError(f"numa: {problem}")
@@ -240,14 +239,11 @@ def make_plan_and_setup(host: Host, options: Options, planned: Callable[..., Pla
 
 
 def _side_label(side: PlacementSide) -> str:
-    words = {
-        SMALL: "small pages",
-        HUGE: "huge pages (transparent)",
-    }
+    words = {SMALL: "small pages", HUGE: "huge pages (transparent)"}
     return words.get(side.id) or side.placement.title
 
 
-def _firmware_source(options: Options) -> str:
+def _firmware_source(options: OptionMap) -> str:
     return options.as_string("bios") or ("the Redfish service" if options.as_string("redfish") else "")
 
 

@@ -9,17 +9,17 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.nodes.nodes_per_socket import read_nodes_per_socket
 from hostdx.probes.system.pci import read_pci_devices
 from hostdx.probes.system.processor.clocksource import read_clocksource
-from hostdx.probes.system.processor.cpu import read_brand, read_cpu
+from hostdx.probes.system.processor.cpu import read_cpu, read_cpu_model
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.contract.model import Options, PreparedRun, Run, Scenario, StepInProgress
+from hostdx.scenarios.contract.model import OptionMap, PreparedRun, Run, Scenario, StepInProgress
 from hostdx.scenarios.contract.plan import Workload
 from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
 from hostdx.scenarios.experiment.guards.watch import watch_for
-from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
+from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, measure_loads
 from hostdx.scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from hostdx.scenarios.numa import findings, tables
 from hostdx.scenarios.numa.measurement import locality
@@ -49,8 +49,8 @@ from hostdx.scenarios.numa.results import (
 )
 from hostdx.scenarios.numa.settings import (
     FirmwareSettings,
-    device_tags,
     lost_and_all_nodes,
+    pcie_tags_of_devices,
     read_firmware,
     read_settings,
 )
@@ -71,7 +71,7 @@ class NumaScenario(Scenario):
         """A captured tree is read: its plan shows the topology."""
         return ""
 
-    def prepare(self, host: Host, options: Options) -> PreparedRun:
+    def prepare(self, host: Host, options: OptionMap) -> PreparedRun:
         plan, layout = make_plan_and_setup(host, options, self.make_plan)
         return PreparedRun(plan, partial(self._run, layout))
 
@@ -110,12 +110,12 @@ class NumaScenario(Scenario):
                 read_cpu(run.host).model, Absent
             ):  # py-cpuinfo knows ARM's by number; it takes a second
                 run.emit_fact(
-                    "cpu", "brand", await asyncio.to_thread(read_brand, run.host), source="py-cpuinfo"
+                    "cpu", "brand", await asyncio.to_thread(read_cpu_model, run.host), source="py-cpuinfo"
                 )
         nodes = read_nodes_per_socket(run.host)
         return [
             *findings.topology_findings(layout.shape.doubt, nodes, lost_and_all_nodes(run.host)),
-            *findings.device_findings(devices if is_present(devices) else (), device_tags(run.host)),
+            *findings.device_findings(devices if is_present(devices) else (), pcie_tags_of_devices(run.host)),
             *findings.firmware_findings(firmware),
         ]
 
@@ -228,5 +228,5 @@ class NumaScenario(Scenario):
                     await placed.start_workers_and_rehearse()
         entries = [schedule_load(workload, trains[workload.id]) for workload, _, _ in layout.entries]
         family = len(layout.entries) + (len(layout.disk.disk_workloads) if layout.disk else 0)
-        await run_campaign(run, TimeBudget(seconds, run.clock), entries, family=family)
+        await measure_loads(run, TimeBudget(seconds, run.clock), entries, family=family)
         return list(tables.placement_findings(layout, verdicts))

@@ -23,11 +23,11 @@ from hostdx.probes.system.processor.idle import read_idle_states
 from hostdx.probes.system.processor.topology import ROOT
 from hostdx.probes.system.software.kernel import read_kernel
 from hostdx.probes.system.virtualisation import read_virtualisation
-from hostdx.probes.types import Absent, Entry, Json, is_present, make_entry
+from hostdx.probes.types import Absent, FactOrUnread, Json, is_present, make_fact
 from hostdx.scenarios.triage.knowledge.bios import BiosReading, all_readings, is_known_attribute, vendor_of
 
 if TYPE_CHECKING:
-    from hostdx.scenarios.contract.model import Options
+    from hostdx.scenarios.contract.model import OptionMap
 
 DMI = "/sys/class/dmi/id"
 Held: TypeAlias = Literal["powersave", "userspace", "performance limit", "boost off"]
@@ -42,14 +42,14 @@ class FirmwareSettings(msgspec.Struct, frozen=True, kw_only=True):
     vendor: str
 
 
-def read_settings(host: Host) -> tuple[Entry, ...]:
+def read_settings(host: Host) -> tuple[FactOrUnread, ...]:
     """Of the kernel, beyond the facts of every run; each from where it can honestly be read."""
     return tuple(_list_settings(host))
 
 
-def _list_settings(host: Host) -> Iterator[Entry]:
+def _list_settings(host: Host) -> Iterator[FactOrUnread]:
     nodes = read_nodes_per_socket(host)
-    yield make_entry(
+    yield make_fact(
         "numa",
         "setting",
         nodes if isinstance(nodes, Absent) else nodes.setting_text,
@@ -57,7 +57,7 @@ def _list_settings(host: Host) -> Iterator[Entry]:
     )
     yield from _acpi_table_entries(host)
     mode = apic_mode(host)
-    yield make_entry(
+    yield make_fact(
         "cpu",
         "apic",
         mode if isinstance(mode, Absent) else mode.mode,
@@ -66,7 +66,7 @@ def _list_settings(host: Host) -> Iterator[Entry]:
     yield from _clock_entries(host)
     sleeping = read_idle_states(host)
     if isinstance(sleeping, Absent):
-        yield make_entry("cpu", "idle_states", sleeping, f"{ROOT}/cpuidle")
+        yield make_fact("cpu", "idle_states", sleeping, f"{ROOT}/cpuidle")
     else:
         words = [
             f"{s.name} {s.wake_us} µs" + (" (off)" if s.disabled_on == s.cpus else "")
@@ -74,11 +74,11 @@ def _list_settings(host: Host) -> Iterator[Entry]:
             if is_present(s.wake_us)
         ]
         driver_and_states: Json = [sleeping.driver if is_present(sleeping.driver) else "", *words]
-        yield make_entry("cpu", "idle_states", driver_and_states, f"{ROOT}/cpu*/cpuidle")
+        yield make_fact("cpu", "idle_states", driver_and_states, f"{ROOT}/cpu*/cpuidle")
     balancing = host.read_integer("/proc/sys/kernel/numa_balancing")
-    yield make_entry("memory", "numa_balancing", balancing, "/proc/sys/kernel/numa_balancing")
+    yield make_fact("memory", "numa_balancing", balancing, "/proc/sys/kernel/numa_balancing")
     clock = read_clocksource(host)
-    yield make_entry(
+    yield make_fact(
         "kernel",
         "clocksource",
         clock if isinstance(clock, Absent) else clock.current,
@@ -86,7 +86,7 @@ def _list_settings(host: Host) -> Iterator[Entry]:
     )
 
 
-def _acpi_table_entries(host: Host) -> Iterator[Entry]:
+def _acpi_table_entries(host: Host) -> Iterator[FactOrUnread]:
     """The firmware's own word on the nodes, and how fast the kernel understood them to be."""
     tables, table = read_acpi_tables(host), read_numa(host)
     srat: Json | Absent
@@ -104,8 +104,8 @@ def _acpi_table_entries(host: Host) -> Iterator[Entry]:
             if isinstance(tables.distances, Absent)
             else _format_distances(tables.distances, table)
         )
-    yield make_entry("numa", "firmware_domains", srat, f"{ACPI}/SRAT")
-    yield make_entry("numa", "firmware_distances", slit, f"{ACPI}/SLIT")
+    yield make_fact("numa", "firmware_domains", srat, f"{ACPI}/SRAT")
+    yield make_fact("numa", "firmware_distances", slit, f"{ACPI}/SLIT")
     speeds: list[Json] = [
         f"node {node.number}: {node.access.latency_ns} ns, {node.access.read_mb_per_s} MB/s"
         for node in (table.nodes if is_present(table) else ())
@@ -116,9 +116,9 @@ def _acpi_table_entries(host: Host) -> Iterator[Entry]:
         speeds_entry: Json | Absent = speeds or Absent(
             "the kernel took no speeds from the HMAT table", "unsupported"
         )
-        yield make_entry("numa", "firmware_speeds", speeds_entry, f"{NODES}/node*/access0")
+        yield make_fact("numa", "firmware_speeds", speeds_entry, f"{NODES}/node*/access0")
     else:
-        yield make_entry("numa", "firmware_speeds", hmat, f"{ACPI}/HMAT")
+        yield make_fact("numa", "firmware_speeds", hmat, f"{ACPI}/HMAT")
 
 
 def lost_and_all_nodes(host: Host) -> tuple[int, int] | None:
@@ -141,21 +141,21 @@ def _format_distances(rows: tuple[tuple[int, ...], ...], table: NumaTable | Abse
     return f"{words} ({'as' if rows == used else 'not as'} the kernel uses them)"
 
 
-def _clock_entries(host: Host) -> Iterator[Entry]:
+def _clock_entries(host: Host) -> Iterator[FactOrUnread]:
     frequencies = read_frequency(host)
     folder = f"{ROOT}/cpufreq/policy*"
     if isinstance(frequencies, Absent):
-        yield make_entry("cpu", "frequency_control", frequencies, folder)
+        yield make_fact("cpu", "frequency_control", frequencies, folder)
         return
     if frequencies.preferences:
         words = [
             f"{word} ({count})" if len(frequencies.preferences) > 1 else word
             for word, count in frequencies.preferences.items()
         ]
-        yield make_entry("cpu", "energy_preference", [*words], f"{folder}/energy_performance_preference")
+        yield make_fact("cpu", "energy_preference", [*words], f"{folder}/energy_performance_preference")
     limit = limited_khz(host, frequencies)
     if limit is not None:
-        yield make_entry("cpu", "limited_to", limit, f"{folder}/scaling_max_freq", unit="kHz")
+        yield make_fact("cpu", "limited_to", limit, f"{folder}/scaling_max_freq", unit="kHz")
 
 
 def limited_khz(host: Host, frequencies: Frequency | Absent) -> int | None:
@@ -205,7 +205,7 @@ def highest_khz(frequencies: Frequency | Absent) -> int | None:
     )
 
 
-def bios_source_problem(options: "Options") -> str:
+def bios_source_problem(options: "OptionMap") -> str:
     """Return what is wrong with the request for the firmware's settings, in one line; empty where all is well."""
     path, url, authority = (options.as_string(name) for name in ("bios", "redfish", "redfish-ca"))
     if path and url:
@@ -222,7 +222,7 @@ def bios_source_problem(options: "Options") -> str:
     return url_problem(url, authority or None) if url else ""
 
 
-def read_firmware(host: Host, options: "Options") -> FirmwareSettings:
+def read_firmware(host: Host, options: "OptionMap") -> FirmwareSettings:
     """From the file that was named, else the Redfish service, else the kernel's firmware attributes.
 
     Raises RunRefused where a source that was asked for does not tell.
@@ -282,13 +282,13 @@ def _observed_settings(host: Host) -> dict[str, str]:
     mode = apic_mode(host)
     if is_present(mode):
         observed["apic_mode"] = mode.mode
-    tagged = device_tags(host)
+    tagged = pcie_tags_of_devices(host)
     able = [t for t in tagged if t.can] if is_present(tagged) else []
     if able:
         observed["pcie_ten_bit_tag"] = "Enabled" if all(t.on for t in able) else "Disabled"
     return observed
 
 
-def device_tags(host: Host) -> tuple[PcieTags, ...] | Absent:
+def pcie_tags_of_devices(host: Host) -> tuple[PcieTags, ...] | Absent:
     devices = read_pci_devices(host)
     return devices if isinstance(devices, Absent) else read_pcie_tags(host, devices)

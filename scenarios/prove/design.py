@@ -42,7 +42,7 @@ class ScreenedEffect(msgspec.Struct, frozen=True, kw_only=True):
     dummy: bool = False
 
     @property
-    def is_called(self) -> bool:
+    def is_beyond_chance(self) -> bool:
         """Return whether the interval excludes that there is no effect."""
         return not self.ci95[0] <= 1 <= self.ci95[1]
 

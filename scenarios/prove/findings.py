@@ -175,7 +175,7 @@ def dummy_finding(record: ScreeningRecord) -> Finding | None:
     lines = [
         SAYS.evidence("dummy", label=effect.label, interval=units.format_interval(*effect.ci95, effect.ratio))
         for effect in record.effects
-        if effect.dummy and effect.is_called
+        if effect.dummy and effect.is_beyond_chance
     ]
     return SAYS.finding("dummy", evidence=lines) if lines else None
 

@@ -234,7 +234,7 @@ def _change_action(path: str, value: str, kind: SettingKind) -> Action:
 def _change_by_call(label: str, value: str, kind: SettingKind) -> Action:
     """Return the change of a setting that is no file. Raises UsageError."""
     try:
-        target = setting_calls.unambiguous_target(label)
+        target = setting_calls.target_with_process_start(label)
         own = setting_calls.read_setting(target)
     except OSError as error:
         raise UsageError(f"setting {label}: it cannot be read: {error.strerror}") from None

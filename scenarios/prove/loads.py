@@ -18,7 +18,7 @@ from hostdx.probes.engine.measured import Measured
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.topology import find_placement, read_disk_topology
 from hostdx.probes.types import is_present
-from hostdx.scenarios.contract.model import Options, Run, RunRefused, UsageError, own_test_directory
+from hostdx.scenarios.contract.model import OptionMap, Run, RunRefused, UsageError, own_test_directory
 from hostdx.scenarios.contract.plan import Metric, Workload, timed_command_workload
 from hostdx.scenarios.experiment.schedule.switch import SwitchedLoad
 from hostdx.scenarios.prove.kinds import ProvableSetting
@@ -67,7 +67,7 @@ class ProofLoad(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def choose_loads(
-    host: Host, options: Options, controls: tuple[str, ...], settings: Sequence[ProvableSetting]
+    host: Host, options: OptionMap, controls: tuple[str, ...], settings: Sequence[ProvableSetting]
 ) -> tuple[ProofLoad, ...]:
     """Return the loads that the options name: one or more of `--load`, or one command or job. Raises UsageError.
 
@@ -95,7 +95,7 @@ def choose_loads(
 
 
 def _named_load(
-    host: Host, options: Options, name: str, controls: tuple[str, ...], settings: Sequence[ProvableSetting]
+    host: Host, options: OptionMap, name: str, controls: tuple[str, ...], settings: Sequence[ProvableSetting]
 ) -> ProofLoad:
     if name in _CALLS:
         call = _CALLS[name]
@@ -125,7 +125,7 @@ def _make_workload(id: str, title: str, unit: str, why: str, controls: tuple[str
     )
 
 
-def _job_load(host: Host, options: Options, pid: int, cgroup: str, controls: tuple[str, ...]) -> ProofLoad:
+def _job_load(host: Host, options: OptionMap, pid: int, cgroup: str, controls: tuple[str, ...]) -> ProofLoad:
     progress = options.as_string("progress-cmd")
     unit = UNITS if progress else {"bytes": BYTES, "cpu": CPU}[options.as_string("progress", "bytes")]
     job = f"process {pid}" if pid else f"control group {cgroup}"
@@ -142,7 +142,7 @@ def _job_load(host: Host, options: Options, pid: int, cgroup: str, controls: tup
 
 
 def _place_load(
-    host: Host, options: Options, settings: Sequence[ProvableSetting], load: ProofLoad
+    host: Host, options: OptionMap, settings: Sequence[ProvableSetting], load: ProofLoad
 ) -> ProofLoad:
     """Return the load with its directory or file, and why it cannot run there."""
     directory, file = options.as_string("dir") or _directory_of(host, settings), options.as_string("file")
@@ -162,11 +162,7 @@ def _place_load(
         return placed
     wanted = options.as_integer("size")
     fit = check_suitability(
-        host,
-        directory_path,
-        explicit=True,
-        size_bytes=wanted or None,
-        workloads=(SIZED_AS,),
+        host, directory_path, explicit=True, size_bytes=wanted or None, workloads=(SIZED_AS,)
     )
     return msgspec.structs.replace(
         placed, size_bytes=wanted or min(DEFAULT_SIZE, fit.size_bytes), refusal=fit.refusal

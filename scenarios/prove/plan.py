@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hostdx.probes import units
 from hostdx.probes.reading.host import Host
-from hostdx.scenarios.contract.model import Options, make_directory_action
+from hostdx.scenarios.contract.model import OptionMap, make_directory_action
 from hostdx.scenarios.contract.plan import Plan, PlannedStep, PlannedWrite, Variant, Workload
 from hostdx.scenarios.prove.design import design_rows
 from hostdx.scenarios.prove.loads import ProofLoad
@@ -19,7 +19,7 @@ from hostdx.scenarios.prove.screening import SCREENING
 FILL_RATE = 200e6  # bytes a second that a disk takes at least, for the time that is foreseen
 
 
-def make_plan(host: Host, request: ProofRequest, options: Options, planned: Callable[..., Plan]) -> Plan:
+def make_plan(host: Host, request: ProofRequest, options: OptionMap, planned: Callable[..., Plan]) -> Plan:
     """Return the plan. A captured tree or missing rights are its refusal."""
     writing = [load for load in request.loads if load.size_bytes]
     prepare_s = sum(load.size_bytes for load in writing) / FILL_RATE

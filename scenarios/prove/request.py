@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hostdx.probes.reading.host import Host
-from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.scenarios.contract.model import OptionMap, UsageError
 from hostdx.scenarios.prove.design import MAX_SETTINGS
 from hostdx.scenarios.prove.kinds import MAY_LOSE, ProvableSetting, parse_settings
 from hostdx.scenarios.prove.loads import ProofLoad, choose_loads
@@ -47,7 +47,7 @@ class ProofRequest(msgspec.Struct, frozen=True, kw_only=True):
         return self.budget_s * (1 - SCREENING_SHARE if self.is_screened else 1.0) / len(self.loads)
 
 
-def parse_request(host: Host, options: Options) -> ProofRequest:
+def parse_request(host: Host, options: OptionMap) -> ProofRequest:
     """Return the request. Raises UsageError in one line."""
     texts = options.as_strings("setting")
     if not texts:

@@ -123,7 +123,7 @@ class ScreeningResult(Result, frozen=True, tag="prove.screening/1"):
             (
                 Mono(effect.label),
                 units.format_interval(*effect.ci95, effect.ratio),
-                "yes" if effect.is_called else "no",
+                "yes" if effect.is_beyond_chance else "no",
             )
             for effect in self.value.effects
         )

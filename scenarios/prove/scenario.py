@@ -9,7 +9,7 @@ from typing import NamedTuple
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
-from hostdx.scenarios.contract.model import Options, PreparedRun, Run, Scenario
+from hostdx.scenarios.contract.model import OptionMap, PreparedRun, Run, Scenario
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, watch_for
 from hostdx.scenarios.experiment.load_schedule import MeasuredLoad, measure_workload
 from hostdx.scenarios.experiment.schedule.switch import SwitchedLoad
@@ -44,7 +44,7 @@ class Prove(Scenario):
     def blocking_reason(self, host: Host) -> str:
         return "" if host.live else "a captured tree has no setting to switch"
 
-    def prepare(self, host: Host, options: Options) -> PreparedRun:
+    def prepare(self, host: Host, options: OptionMap) -> PreparedRun:
         request = parse_request(host, options)
         disks = frozenset(setting.disk for setting in request.settings if setting.disk)
         for load in request.loads:
@@ -107,7 +107,7 @@ def _variants_to_compare(request: ProofRequest, record: ScreeningRecord | None) 
     """Return the variants with their controls: of a screening those with an effect; none where no setting had one."""
     if record is None:
         return request.variants
-    called = {effect.label for effect in record.effects if effect.is_called}
+    called = {effect.label for effect in record.effects if effect.is_beyond_chance}
     tried = [variant for variant in request.variants if variant.labels & called]
     return (request.variants[0], *tried, request.variants[-1]) if tried else ()
 

@@ -107,7 +107,7 @@ class ProofBench(HeldSettingBench):
         self.switch = switch
         self._is_cold = True  # its first window tells of the start, not of a switch
 
-    async def make_active(self) -> None:
+    async def switch_to_variant(self) -> None:
         await self.switch.switch_to(self.labels)
 
     async def measure_block(self, seconds: float) -> Measured:

@@ -86,7 +86,7 @@ async def measure_whether_setting_acts_slowly(
         return False
     samples: list[tuple[float, list[float]]] = []
     for sign, bench in ((0.5, new), (-0.5, today)):
-        await bench.make_active()
+        await bench.switch_to_variant()
         logs, end = list[float](), run.clock.now() + held_s
         while run.clock.now() < end:
             measured = await bench.measure_block(window_s)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from hostdx.probes import units
-from hostdx.probes.system.network.line_rate import NetworkCard
+from hostdx.probes.system.network.line_rate import LinkedCard
 from hostdx.probes.system.network.packet_rates import PacketRates
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
@@ -22,7 +22,7 @@ from hostdx.scenarios.rpfilter.facts import RpFilterFacts
 from hostdx.scenarios.rpfilter.measurement.measured_check import MeasuredCheck, describe_active_modes
 from hostdx.scenarios.rpfilter.measurement.variants import CHECK, SETTINGS, Trial
 from hostdx.scenarios.rpfilter.results import CheckCost, LineRate
-from hostdx.scenarios.rpfilter.rule_change import switch_off_setting
+from hostdx.scenarios.rpfilter.rule_change import switch_off_remedy
 from hostdx.scenarios.rpfilter.rules import FAST_MBIT
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
@@ -52,7 +52,7 @@ def build_cost_answer(
     verdicts: Sequence[ev.RunVerdict],
     path_ns: float | None,
     rates: PacketRates | Absent,
-    card: NetworkCard | None,
+    card: LinkedCard | None,
     link_gbit: float,
     protocol: str,
 ) -> CostAnswer | None:
@@ -79,7 +79,7 @@ def build_cost_answer(
     )
 
 
-def link_bits_per_s(card: NetworkCard | None, link_gbit: float) -> float | Absent:
+def link_bits_per_s(card: LinkedCard | None, link_gbit: float) -> float | Absent:
     if link_gbit > 0:
         return link_gbit * 1e9
     if card is None:
@@ -118,7 +118,7 @@ def check_cost(answer: CostAnswer, facts: RpFilterFacts, chosen: MeasuredCheck) 
         whose=chosen.name,
         loaded={"loaded": True, "not loaded": False, "unknown": None}[chosen.here],
         place=rule.place_text if rule is not None else None,
-        every_packet=rule.every_packet if rule is not None else None,
+        every_packet=rule.checks_every_packet if rule is not None else None,
         cost_ns=round(answer.cost.ns, 1),
         cost_ns_ci95=(round(answer.cost.ci95[0], 1), round(answer.cost.ci95[1], 1)),
         path_ns=round(answer.cost.path_ns, 1),
@@ -174,7 +174,7 @@ def further_costs_finding(
         confidence="measured" if any(v.is_decided for v in every) else "hint",
         costs=_costs_title(judged, costs),
         evidence=lines,
-        remedy=(switch_off_setting(setting),) if off and not isinstance(setting, Absent) else (),
+        remedy=(switch_off_remedy(setting),) if off and not isinstance(setting, Absent) else (),
     )
 
 

@@ -10,7 +10,7 @@ from hostdx.probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from hostdx.probes.system.firewall.rp_filter import RpFilter, rp_filter
 from hostdx.probes.system.firewall.rules import Ruleset, read_ruleset
 from hostdx.probes.system.firewall.summary import firewall_facts
-from hostdx.probes.system.network.line_rate import NetworkCard, list_cards
+from hostdx.probes.system.network.line_rate import LinkedCard, list_cards
 from hostdx.probes.system.network.packet_rates import PacketRates
 from hostdx.probes.system.network.routes import (
     RouteTable,
@@ -19,7 +19,7 @@ from hostdx.probes.system.network.routes import (
     read_ipv4_routes,
     read_ipv6_routes,
 )
-from hostdx.probes.types import Absent, Entry, Fact, UnreadFact, make_entry
+from hostdx.probes.types import Absent, Fact, FactOrUnread, UnreadFact, make_fact
 from hostdx.scenarios.triage.knowledge.firewalld import RpFilterMeaning, rp_filter_meaning_of
 
 IF_INET6 = "/proc/net/if_inet6"
@@ -35,7 +35,7 @@ class RpFilterFacts(msgspec.Struct, frozen=True, kw_only=True):
     routes: dict[Protocol, RouteTable | Absent]
     policy_rules: dict[Protocol, int | Absent]
     forwarding: dict[str, bool]
-    cards: tuple[NetworkCard, ...]
+    cards: tuple[LinkedCard, ...]
     ipv6: bool
 
     @property
@@ -43,13 +43,16 @@ class RpFilterFacts(msgspec.Struct, frozen=True, kw_only=True):
         """The checks in effect, those that the most packets meet first; of those IPv6 before IPv4, which is cheap."""
         if isinstance(self.ruleset, Absent):
             return ()
-        effective = [r for r in self.ruleset.in_effect if r.check != "type"]
+        effective = [r for r in self.ruleset.rules_in_effect if r.check != "type"]
         return tuple(
-            sorted(effective, key=lambda r: (not r.every_flow, "IPv6" not in r.protocols, not r.every_packet))
+            sorted(
+                effective,
+                key=lambda r: (not r.checks_every_flow, "IPv6" not in r.protocols, not r.checks_every_packet),
+            )
         )
 
     @property
-    def fastest_card(self) -> NetworkCard | None:
+    def fastest_card(self) -> LinkedCard | None:
         return next(iter(self.cards), None)
 
     def uplink_interfaces(self, protocol: Protocol) -> tuple[str, ...]:
@@ -82,17 +85,17 @@ def has_ipv6(host: Host) -> bool:
     return host.path_exists(IF_INET6) and host.read_integer("/proc/sys/net/ipv6/conf/all/disable_ipv6") != 1
 
 
-def list_entries(host: Host, facts: RpFilterFacts) -> Iterator[Entry]:
+def list_entries(host: Host, facts: RpFilterFacts) -> Iterator[FactOrUnread]:
     """Yield what was read, as triage tells it, and what a lookup goes through."""
     yield from firewall_facts(host)
     table = facts.routes["IPv6"]
     total, source = (table, "") if isinstance(table, Absent) else (table.total, table.source)
-    yield make_entry("firewall", "IPv6 routes", total, source)
+    yield make_fact("firewall", "IPv6 routes", total, source)
     for protocol, rules in facts.policy_rules.items():
-        yield make_entry("firewall", f"{protocol} policy rules", rules, f"ip -{protocol[-1]} rule show")
+        yield make_fact("firewall", f"{protocol} policy rules", rules, f"ip -{protocol[-1]} rule show")
 
 
-def rate_entries(packet_rates: PacketRates | Absent, cards: tuple[NetworkCard, ...]) -> Iterator[Entry]:
+def rate_facts(packet_rates: PacketRates | Absent, cards: tuple[LinkedCard, ...]) -> Iterator[FactOrUnread]:
     if isinstance(packet_rates, Absent):
         yield UnreadFact("network", "packet rates", packet_rates)
         return
@@ -103,7 +106,7 @@ def rate_entries(packet_rates: PacketRates | Absent, cards: tuple[NetworkCard, .
         ("packets/s on all CPUs", packet_rates.processed, "/proc/net/softnet_stat"),
     ):
         rounded = value if isinstance(value, Absent) else round(value, 1)
-        yield make_entry("network", name, rounded, source, "1/s")
+        yield make_fact("network", name, rounded, source, "1/s")
     if packet_rates.ipv6_share is not None:
         yield Fact("network", "IPv6 share of packets", round(packet_rates.ipv6_share, 3), "/proc/net/snmp6")
     for card in cards:

@@ -1,7 +1,7 @@
 """The measured cost in words: beside this host's rates, at line rate, what one core holds; and what to do."""
 
 from hostdx.probes import units
-from hostdx.probes.system.network.line_rate import NetworkCard
+from hostdx.probes.system.network.line_rate import LinkedCard
 from hostdx.probes.system.network.packet_rates import PacketRates
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
@@ -10,7 +10,7 @@ from hostdx.scenarios.rpfilter.cost import MODEL, CostAnswer, cost_severity
 from hostdx.scenarios.rpfilter.cost_model import CoreShare, gbit_per_s_at_full_core
 from hostdx.scenarios.rpfilter.facts import RpFilterFacts
 from hostdx.scenarios.rpfilter.measurement.measured_check import MeasuredCheck, describe_active_modes
-from hostdx.scenarios.rpfilter.rule_change import switch_off_setting
+from hostdx.scenarios.rpfilter.rule_change import switch_off_remedy
 from hostdx.scenarios.rpfilter.rules import check_evidence
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
@@ -18,7 +18,7 @@ SAYS = finding_texts("rpfilter")
 
 
 def list_cost_sentences(
-    answer: CostAnswer, card: NetworkCard | None, protocol: str, *, loaded: bool = True
+    answer: CostAnswer, card: LinkedCard | None, protocol: str, *, loaded: bool = True
 ) -> list[Evidence]:
     """One fact a line: the cost, what it takes now, both bounds at line rate, what one core holds."""
     cost = answer.cost
@@ -90,7 +90,7 @@ def cost_finding(answer: CostAnswer, facts: RpFilterFacts, chosen: MeasuredCheck
     """Severity by the share of a core now, and by what the card could bring where the check is loaded."""
     rule, loaded = chosen.rule, chosen.here == "loaded"
     lines = []
-    if rule is not None and not rule.every_packet:
+    if rule is not None and not rule.checks_every_packet:
         condition_text = (
             f"it applies only to packets with {' '.join(rule.conditions)}"
             if rule.conditions
@@ -121,7 +121,7 @@ def cost_finding(answer: CostAnswer, facts: RpFilterFacts, chosen: MeasuredCheck
                 )
             )
     lines += _observed_rates(answer.rates)
-    paid = loaded and (rule is None or rule.every_flow)
+    paid = loaded and (rule is None or rule.checks_every_flow)
     narrowed = chosen.setting > 0 or (rule is not None and bool(rule.conditions))
     return SAYS.finding(
         "cost",
@@ -144,7 +144,7 @@ def _cost_title(answer: CostAnswer, chosen: MeasuredCheck) -> str:
     name = "the firewall's reverse-path check" if rule is not None else chosen.name
     whom = f"every {chosen.protocol} packet"
     if rule is not None:
-        whom = rule.payers_text if rule.every_flow else f"{whom} that it applies to"
+        whom = rule.payers_text if rule.checks_every_flow else f"{whom} that it applies to"
     before = {
         "loaded": "",
         "not loaded": "the firewall here has no reverse-path check: ",
@@ -162,7 +162,7 @@ def _cost_title(answer: CostAnswer, chosen: MeasuredCheck) -> str:
 def _choose_remedies(facts: RpFilterFacts, chosen: MeasuredCheck) -> tuple[Remedy, ...]:
     if chosen.rule is not None:
         return remedies.choose_remedies(facts, chosen.rule)
-    return () if isinstance(facts.rp_filter, Absent) else (switch_off_setting(facts.rp_filter),)
+    return () if isinstance(facts.rp_filter, Absent) else (switch_off_remedy(facts.rp_filter),)
 
 
 def _observed_rates(rates: PacketRates | Absent) -> list[Evidence]:

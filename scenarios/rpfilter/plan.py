@@ -9,7 +9,7 @@ from hostdx.probes.system.firewall.reverse_path import Protocol
 from hostdx.probes.system.running.allowed import may_administer
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.action import Action
-from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.scenarios.contract.model import OptionMap, UsageError
 from hostdx.scenarios.contract.plan import PlannedStep
 from hostdx.scenarios.experiment.budget import minimum_seconds
 from hostdx.scenarios.experiment.load_schedule import MIN_LOAD_S
@@ -43,7 +43,7 @@ NAMESPACES = Action(
 )
 
 
-def plan_fields(host: Host, options: Options, blocked: str, needs: str) -> dict[str, Any]:
+def plan_fields(host: Host, options: OptionMap, blocked: str, needs: str) -> dict[str, Any]:
     """The fields of the plan. Raises UsageError; `blocked`: why nothing can be measured here."""
     routes, link, budget = options.as_integer("routes", -1), options.as_number("link"), budget_s(options)
     if "routes" in options.values and options.values["routes"] is not None and not 0 <= routes <= MAX_ROUTES:
@@ -54,8 +54,8 @@ def plan_fields(host: Host, options: Options, blocked: str, needs: str) -> dict[
         raise UsageError(f"--rates: 0 to {MAX_RATES_S:g} seconds")
     facts = read_rp_filter_facts(host)
     main = choose_check(facts)
-    tried = trials_of(facts, options)
-    need = sum(least_s(trial) for trial in tried)
+    tried = workloads_to_compare(facts, options)
+    need = sum(seconds_needed(trial) for trial in tried)
     if budget < need:
         raise UsageError(
             f"a budget of {budget:.0f} s is too short for {tried[0].workload.title};"
@@ -88,7 +88,7 @@ def plan_fields(host: Host, options: Options, blocked: str, needs: str) -> dict[
     }
 
 
-def trials_of(facts: RpFilterFacts, options: Options) -> tuple[Trial, ...]:
+def workloads_to_compare(facts: RpFilterFacts, options: OptionMap) -> tuple[Trial, ...]:
     return build_trials(
         facts,
         everything=options.is_set("all"),
@@ -97,11 +97,11 @@ def trials_of(facts: RpFilterFacts, options: Options) -> tuple[Trial, ...]:
     )
 
 
-def budget_s(options: Options) -> float:
+def budget_s(options: OptionMap) -> float:
     return options.as_number("budget", BUDGET_ALL_S if options.is_set("all") else BUDGET_S)
 
 
-def least_s(trial: Trial) -> float:
+def seconds_needed(trial: Trial) -> float:
     return MIN_LOAD_S if trial.load == "udp" else minimum_seconds(trial.workload, len(trial.compared))
 
 

@@ -39,7 +39,7 @@ def nftables_remedy(rule: ReversePathRule, sense: str) -> Remedy:
 
 def deletion_remedy(rule: ReversePathRule, sense: str) -> Remedy:
     """For a rule in firewalld's table where firewalld is not there: no file and no daemon to change it by."""
-    chain_path = _chain_path(rule)
+    chain_path = _nft_chain_words(rule)
     if rule.exact:
         after = f" index {rule.number - 1}" if rule.number else ""
         word = "add" if rule.number else "insert"
@@ -56,7 +56,7 @@ def deletion_remedy(rule: ReversePathRule, sense: str) -> Remedy:
     )
 
 
-def _chain_path(rule: ReversePathRule) -> str:
+def _nft_chain_words(rule: ReversePathRule) -> str:
     return " ".join(map(shlex.quote, (rule.family, rule.table, rule.chain)))
 
 
@@ -66,7 +66,7 @@ def _handle_words(rule: ReversePathRule) -> str:
 
 def _handle_check_command(rule: ReversePathRule) -> str:
     """A reload gives handles anew: another rule may have this one by now."""
-    listing = f"nft -a list chain {_chain_path(rule)}"
+    listing = f"nft -a list chain {_nft_chain_words(rule)}"
     if rule.handle is None:
         return f"{listing}  # shows the HANDLE of the rule: {printable_statement(rule)}"
     return f"{listing}  # go on only if handle {rule.handle} is still this rule: {printable_statement(rule)}"
@@ -76,7 +76,7 @@ def _in_place_remedy(rule: ReversePathRule, sense: str) -> Remedy:
     return SAYS.remedy(
         "in-place",
         checked=_handle_check_command(rule),
-        where=_chain_path(rule),
+        where=_nft_chain_words(rule),
         handle=_handle_words(rule),
         changed=f"ct state new {rule.statement}",
         statement=rule.statement,
@@ -92,7 +92,7 @@ def _moved_remedy(rule: ReversePathRule, sense: str) -> Remedy:
         own=f"{table} hostdx_rpf",
         changed=f"ct state new {rule.statement}",
         checked=_handle_check_command(rule),
-        where=_chain_path(rule),
+        where=_nft_chain_words(rule),
         handle=_handle_words(rule),
         table=table,
         verify=SAYS.text("verify"),
@@ -105,14 +105,14 @@ def _moved_remedy(rule: ReversePathRule, sense: str) -> Remedy:
 
 def _let_past_remedy(rule: ReversePathRule, sense: str) -> Remedy:
     """It accepts what has a way back, and its chain drops the rest: NixOS does so."""
-    return SAYS.remedy("let-past", where=_chain_path(rule), stays=_stays_text(sense))
+    return SAYS.remedy("let-past", where=_nft_chain_words(rule), stays=_stays_text(sense))
 
 
 def _by_hand_nft_remedy(rule: ReversePathRule, sense: str, tracked: bool) -> Remedy:
     return SAYS.remedy(
         "by-hand-nft",
         how=SAYS.text("nft-tracked" if tracked else "nft-untracked"),
-        where=_chain_path(rule),
+        where=_nft_chain_words(rule),
         shown=printable_statement(rule),
         widening=_widening_text(rule),
         stays=_stays_text(sense),
@@ -167,7 +167,7 @@ def _stays_text(sense: str) -> str:
 
 
 def _widening_text(rule: ReversePathRule) -> str:
-    whom = f"It affects {rule.payers_text}." if rule.every_flow else ""
+    whom = f"It affects {rule.payers_text}." if rule.checks_every_flow else ""
     return f"{whom} {SAYS.text('widening')}".strip()
 
 
@@ -187,7 +187,7 @@ def tighten_setting(setting: RpFilter, interfaces: tuple[str, ...]) -> Remedy:
     return _setting_remedy(setting, dict.fromkeys(interfaces, 1), title, SAYS.text("strict-drops"))
 
 
-def switch_off_setting(setting: RpFilter) -> Remedy:
+def switch_off_remedy(setting: RpFilter) -> Remedy:
     """For its cost: off wherever it is in effect."""
     return _setting_remedy(
         setting, dict.fromkeys(setting.active_modes, 0), SAYS.text("off"), SAYS.text("off-warning")

@@ -31,7 +31,7 @@ FAST_MBIT = 25_000  # from here on one core cannot check every frame of MTU 1500
 def check_evidence(facts: RpFilterFacts, rule: ReversePathRule) -> tuple[Evidence, ...]:
     """Return what was read about one check."""
     lines = [Evidence(f"{rule.place_text}: {rule.statement}", rule.source)]
-    if rule.every_flow:
+    if rule.checks_every_flow:
         when = (
             "before connection tracking"
             if rule.is_before_conntrack
@@ -72,7 +72,7 @@ def check_loaded_reverse_path_rules(host: Host) -> Iterator[Finding]:
     if isinstance(facts.ruleset, Absent):
         raise FactUnreadable(facts.ruleset.reason)
     for rule in facts.effective_checks:
-        if not rule.every_flow:
+        if not rule.checks_every_flow:
             continue
         yield SAYS.finding(
             "loaded",
@@ -122,7 +122,7 @@ def check_firewalld(host: Host) -> Iterator[Finding]:
         )
     if isinstance(facts.ruleset, Absent):
         # a stopped one has taken its rules away
-        if asked.every_packet and facts.firewalld.running is not False:
+        if asked.checks_every_packet and facts.firewalld.running is not False:
             yield SAYS.finding(
                 "firewalld-asks",
                 version=version,
@@ -136,7 +136,7 @@ def check_firewalld(host: Host) -> Iterator[Finding]:
                 references=remedies.REFERENCES,
             )
         return
-    yield from _find_mismatch(facts, facts.ruleset, asked.every_packet, line)
+    yield from _find_mismatch(facts, facts.ruleset, asked.checks_every_packet, line)
 
 
 def _find_mismatch(facts: RpFilterFacts, ruleset: Ruleset, asked: bool, line: Evidence) -> Iterator[Finding]:
@@ -144,8 +144,8 @@ def _find_mismatch(facts: RpFilterFacts, ruleset: Ruleset, asked: bool, line: Ev
         return
     own = [
         r
-        for r in ruleset.in_effect
-        if remedies.is_set_by_firewalld(facts, r) and r.every_flow and "IPv6" in r.protocols
+        for r in ruleset.rules_in_effect
+        if remedies.is_set_by_firewalld(facts, r) and r.checks_every_flow and "IPv6" in r.protocols
     ]
     if bool(own) == asked:
         return

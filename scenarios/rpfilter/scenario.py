@@ -15,24 +15,24 @@ from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.contract.model import Options, PreparedRun, Run, RunRefused, Scenario, StepInProgress
+from hostdx.scenarios.contract.model import OptionMap, PreparedRun, Run, RunRefused, Scenario, StepInProgress
 from hostdx.scenarios.contract.rule import FactUnreadable, RuleInapplicable
 from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
 from hostdx.scenarios.experiment.groups import values_beside_verdicts
 from hostdx.scenarios.experiment.guards.watch import watch_for
-from hostdx.scenarios.experiment.load_schedule import MIN_LOAD_S, ScheduledLoad, run_campaign
+from hostdx.scenarios.experiment.load_schedule import MIN_LOAD_S, ScheduledLoad, measure_loads
 from hostdx.scenarios.experiment.schedule.blocks import BlockScheduler
 from hostdx.scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from hostdx.scenarios.experiment.scheduler import LoadScheduler
 from hostdx.scenarios.rpfilter import cost
 from hostdx.scenarios.rpfilter.cost import build_cost_answer, check_cost, line_rate_rows
-from hostdx.scenarios.rpfilter.facts import RpFilterFacts, list_entries, rate_entries, read_rp_filter_facts
+from hostdx.scenarios.rpfilter.facts import RpFilterFacts, list_entries, rate_facts, read_rp_filter_facts
 from hostdx.scenarios.rpfilter.findings import cost_finding
 from hostdx.scenarios.rpfilter.measurement.measured_check import choose_check
 from hostdx.scenarios.rpfilter.measurement.network import LabNetwork
 from hostdx.scenarios.rpfilter.measurement.route_set import MAX_ROUTES
-from hostdx.scenarios.rpfilter.measurement.trains import NetworkTrains, NetworkVariantBench, Pairs
+from hostdx.scenarios.rpfilter.measurement.trains import NamespacePairs, NetworkTrains, NetworkVariantBench
 from hostdx.scenarios.rpfilter.measurement.variants import NONE, Trial
 from hostdx.scenarios.rpfilter.plan import (
     BLOCK_S,
@@ -43,11 +43,11 @@ from hostdx.scenarios.rpfilter.plan import (
     RATES_S,
     STEPS,
     budget_s,
-    least_s,
     plan_fields,
     routes_of,
-    trials_of,
+    seconds_needed,
     why_no_namespaces,
+    workloads_to_compare,
 )
 from hostdx.scenarios.rpfilter.results import AtLineRate, CostResult
 from hostdx.scenarios.rpfilter.rules import RULES, subject_of
@@ -77,7 +77,7 @@ class Rpfilter(Scenario):
         why = why_no_namespaces(host)
         return f"{why}; the checks can be read (`hostdx triage`), not measured" if why else ""
 
-    def prepare(self, host: Host, options: Options) -> PreparedRun:
+    def prepare(self, host: Host, options: OptionMap) -> PreparedRun:
         plan = self.make_plan(**plan_fields(host, options, self.blocking_reason(host), self.needs))
         return PreparedRun(plan, self._run)
 
@@ -107,7 +107,7 @@ class Rpfilter(Scenario):
             before = read_packet_counters(run.host, run.clock.now())
             await run.clock.sleep(run.options.as_number("rates", RATES_S))
             packet_rates = compute_rates(before, read_packet_counters(run.host, run.clock.now()))
-            for fact_entry in rate_entries(packet_rates, read_rp_filter_facts(run.host).cards):
+            for fact_entry in rate_facts(packet_rates, read_rp_filter_facts(run.host).cards):
                 run.emit(ev.fact_event(fact_entry, run.elapsed_s()))
         return packet_rates
 
@@ -134,12 +134,12 @@ class Rpfilter(Scenario):
     async def _measure_and_judge_trials(
         self, run: Run, facts: RpFilterFacts, bench: LabNetwork, now: PacketRates | Absent
     ) -> None:
-        tried = trials_of(facts, run.options)
+        tried = workloads_to_compare(facts, run.options)
         budget = TimeBudget(budget_s(run.options), run.clock)
         family = sum(len(trial.variant_pairs) for trial in tried)
         watch = watch_for(run)
         further_verdicts: list[tuple[Trial, list[ev.RunVerdict]]] = []
-        pairs = Pairs(bench, routes_of(facts, run.options.as_integer("routes", -1)), ipv6=facts.ipv6)
+        pairs = NamespacePairs(bench, routes_of(facts, run.options.as_integer("routes", -1)), ipv6=facts.ipv6)
 
         def schedule_trial(trial: Trial) -> ScheduledLoad:
             scheduler: LoadScheduler
@@ -161,10 +161,10 @@ class Rpfilter(Scenario):
 
         packets = [schedule_trial(trial) for trial in tried if trial.load == "udp"]
         streams = [trial for trial in tried if trial.load == "tcp"]
-        kept_s = sum(map(least_s, streams))
+        kept_s = sum(map(seconds_needed, streams))
         for_packets = TimeBudget(max(MIN_LOAD_S, budget.left_s - kept_s), run.clock)
-        await run_campaign(run, for_packets, packets, family=family, steps=False)
-        await run_campaign(
+        await measure_loads(run, for_packets, packets, family=family, steps=False)
+        await measure_loads(
             run, budget, [schedule_trial(trial) for trial in streams], family=family, steps=False
         )
         also = cost.further_costs_finding(further_verdicts, facts, now)

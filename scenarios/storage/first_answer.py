@@ -115,7 +115,7 @@ def rank_classes(
         sold = cloud_disks(host, disk)
         sides = [] if sold else sides
         for offer in sold or cloud_disks_of_size(disk):
-            caps = offer.unit_caps(disk)
+            caps = offer.caps_by_unit(disk)
             words = " and ".join(
                 str(metric_quantity(float(format_number(caps[unit])), unit)) for unit in ("IOPS", "MB/s")
             )

@@ -16,7 +16,7 @@ from hostdx.probes.system.disk.block import block_devices
 from hostdx.probes.system.running.cgroup import cgroup_absent, cgroup_folders
 from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import format_size
-from hostdx.scenarios.contract.model import Options, UsageError, make_directory_action
+from hostdx.scenarios.contract.model import OptionMap, UsageError, make_directory_action
 from hostdx.scenarios.contract.plan import Plan, PlannedStep, PlannedWrite, Variant, Workload
 from hostdx.scenarios.experiment.files.directories import default_directories
 from hostdx.scenarios.experiment.files.places import ComparedDirectory, compared_directory
@@ -60,7 +60,7 @@ ORDER: tuple[str, ...] = (
 class StorageSetup:
     """The directories that will be measured, with what stands against each, and what was left out."""
 
-    def __init__(self, host: Host, options: Options) -> None:
+    def __init__(self, host: Host, options: OptionMap) -> None:
         requested = options.as_strings("dir")
         wanted = requested or default_directories(host)
         if len(wanted) > len(LETTERS):
@@ -194,7 +194,7 @@ def least_budget_s(loads: Sequence[Workload], directories: int) -> int:
     return math.ceil(MIN_LOAD_S + CONTROL_S * sum(load.control for load in loads[1:]))
 
 
-def job_refusal(host: Host, options: Options) -> str:
+def job_refusal(host: Host, options: OptionMap) -> str:
     """Return why the job that was named cannot be watched: said before two minutes are spent on the disk."""
     pids, cgroup = options.as_strings("pid"), options.as_string("cgroup")
     if pids and cgroup:
@@ -207,7 +207,7 @@ def job_refusal(host: Host, options: Options) -> str:
 
 
 def make_plan_and_setup(
-    host: Host, options: Options, planned: Callable[..., Plan], only: Sequence[str] = ()
+    host: Host, options: OptionMap, planned: Callable[..., Plan], only: Sequence[str] = ()
 ) -> tuple[Plan, StorageSetup]:
     """`only` restricts what the budget must suffice for (tests)."""
     layout = StorageSetup(host, options)

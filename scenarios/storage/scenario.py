@@ -24,7 +24,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.model import (
-    Options,
+    OptionMap,
     PreparedRun,
     Run,
     Scenario,
@@ -36,10 +36,10 @@ from hostdx.scenarios.contract.plan import Plan, Workload
 from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
 from hostdx.scenarios.experiment.files.places import ComparedDirectory
-from hostdx.scenarios.experiment.files.variant_bench import StorageVariantBench
+from hostdx.scenarios.experiment.files.variant_bench import DirectoryLoadBench
 from hostdx.scenarios.experiment.groups import values_behind_verdict, values_beside_verdicts
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, watch_for
-from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
+from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, measure_loads
 from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks, metric_values
 from hostdx.scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from hostdx.scenarios.experiment.statistics.stats import median_and_interval
@@ -112,7 +112,7 @@ class StorageMeasurement:
         scheduled_loads = [self._schedule_load(load, limits) for load in self._loads]
         family = len(self._loads) * (len(self._targets) - 1)
         scope = scope_words(self._run.plan, self._targets)
-        await run_campaign(self._run, budget, scheduled_loads, family=family, scope=scope)
+        await measure_loads(self._run, budget, scheduled_loads, family=family, scope=scope)
         if are_on_same_device(self._targets):
             self.courses |= self._courses_by_variant()[self._targets[0].letter]
 
@@ -171,7 +171,7 @@ class StorageMeasurement:
     ) -> None:
         """Measure the one directory: there is nothing to be interleaved with."""
         [target] = self._targets
-        bench = StorageVariantBench(target.letter, self._benches[target.letter], load)
+        bench = DirectoryLoadBench(target.letter, self._benches[target.letter], load)
         blocks = GuardedBlocks(self._run, self._watch)
         why = ""
         try:
@@ -189,7 +189,7 @@ class StorageMeasurement:
                 step.skip_step(bench.unfit or why or "nothing could be measured")
 
     async def _measure_alone(
-        self, load: Workload, bench: StorageVariantBench, seconds: float, blocks: GuardedBlocks
+        self, load: Workload, bench: DirectoryLoadBench, seconds: float, blocks: GuardedBlocks
     ) -> str:
         """Measure blocks one after another, the first a warm-up. Return why that ended early, or ""."""
         run = self._run
@@ -265,7 +265,7 @@ class Storage(Scenario):
         self.stretch = stretch or {}
         self.only = only
 
-    def prepare(self, host: Host, options: Options) -> PreparedRun:
+    def prepare(self, host: Host, options: OptionMap) -> PreparedRun:
         if not host.live:
             raise UsageError("a captured tree cannot be measured; leave out --root")
         plan, layout = make_plan_and_setup(host, options, self.make_plan, self.only)

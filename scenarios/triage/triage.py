@@ -16,7 +16,7 @@ from msgspec import structs
 from hostdx.probes.reading import other_package
 from hostdx.probes.reading.host import Host, OutOfTime
 from hostdx.probes.reading.secrecy.secret_files import mask_evidence
-from hostdx.probes.types import Absent, Entry, UnreadFact
+from hostdx.probes.types import Absent, FactOrUnread, UnreadFact
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding, finding_sort_key, fold_alike_findings
 from hostdx.scenarios.contract.folders import scenario_packages_with
@@ -61,7 +61,7 @@ def _unreadable_rule(name: str, reason: str) -> HostRule:
     return HostRule(f"{name}.rules", name, f"the rules of the package {name}", check)
 
 
-def scenario_facts(host: Host) -> Iterator[Entry]:
+def scenario_facts(host: Host) -> Iterator[FactOrUnread]:
     """Yield the facts that the scenarios' own files (`glance.py`) add to triage."""
     for name in scenario_packages_with("glance.py"):
         yield from import_module(f"{name}.glance").glance(host)
@@ -69,10 +69,10 @@ def scenario_facts(host: Host) -> Iterator[Entry]:
         yield from _external_facts(entry, host)
 
 
-def _external_facts(entry: EntryPoint, host: Host) -> Iterator[Entry]:
+def _external_facts(entry: EntryPoint, host: Host) -> Iterator[FactOrUnread]:
     """Yield the facts of another package, or one that says why it has none."""
     try:
-        glance = cast("Callable[[Host], Iterable[Entry]]", other_package.load_entry_point(entry))
+        glance = cast("Callable[[Host], Iterable[FactOrUnread]]", other_package.load_entry_point(entry))
         with other_package.package_guard():
             facts = tuple(glance(host))
     except OutOfTime:
@@ -96,7 +96,7 @@ def _firewall_events(host: Host, time: Callable[[], float]) -> Iterator[ev.AnyEv
     return fact_events_of(firewall_facts(host), time)
 
 
-def fact_events_of(entries: Iterable[Entry], time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
+def fact_events_of(entries: Iterable[FactOrUnread], time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
     for entry in entries:
         yield ev.fact_event(entry, time())
 
@@ -204,7 +204,7 @@ def examine_host(host: Host, time: Callable[[], float], *, facts: bool = True) -
                 rule.first_look(host)
     for rule in rules:
         for event in _until_out_of_time(apply_rule(rule, host, time), rule.id, time):
-            if host.out_of_time and isinstance(event, ev.Checked) and event.state == "ok":
+            if host.is_out_of_time and isinstance(event, ev.Checked) and event.state == "ok":
                 event = ev.Checked(t=event.t, rule=rule.id, state="unreadable", reason=OUT_OF_TIME)
             yield event
 

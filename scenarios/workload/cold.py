@@ -82,7 +82,7 @@ class CacheDropper:
     async def _drop_paths(self, at_most_s: float) -> None:
         argv = own_module(_MODULE, *self.paths)
         ran = await self.supervisors.run(
-            CommandOrder(argv=argv, cwd="/", env=dict(os.environ), keep=_OUTPUT, at_most_s=at_most_s)
+            CommandOrder(argv=argv, cwd="/", env=dict(os.environ), kept_bytes=_OUTPUT, at_most_s=at_most_s)
         )
         count, _, bytes_text = ran.output.strip().partition(" ")
         total = parse_unsigned(bytes_text)

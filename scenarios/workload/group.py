@@ -16,7 +16,7 @@ from hostdx.probes.engine.command.supervised import TreeSample
 from hostdx.probes.number_text import parse_unsigned_list
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.mounts import read_mounts
-from hostdx.probes.system.running.cgroup import find_group_folders, parse_groups
+from hostdx.probes.system.running.cgroup import find_group_folders, parse_proc_cgroup
 from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import format_cpus, format_size, parse_size
 from hostdx.scenarios.contract import events as ev
@@ -81,7 +81,7 @@ def find_group_root(host: Host) -> str | Absent:
         if isinstance(absent, Absent):
             return absent
     assert not isinstance(table, Absent) and not isinstance(own, Absent)
-    chain = find_group_folders(host, table, "", parse_groups(own).get("", "/"))
+    chain = find_group_folders(host, table, "", parse_proc_cgroup(own).get("", "/"))
     if not chain:
         return Absent("no cgroup2 file system is mounted", "unsupported", "/proc/self/mountinfo")
     root = chain[-1]
@@ -141,7 +141,7 @@ def limits_to_carry_over(host: Host, root: str | Absent) -> InheritedLimits:
     if isinstance(root, Absent) or isinstance(table, Absent) or isinstance(own, Absent):
         return InheritedLimits()
     below = f"{root.rstrip('/')}/"
-    chain = find_group_folders(host, table, "", parse_groups(own).get("", "/"))
+    chain = find_group_folders(host, table, "", parse_proc_cgroup(own).get("", "/"))
     escaped = tuple(folder for folder in chain if folder.startswith(below))
     limits: dict[str, str] = {}
     if quotas := [pair for folder in escaped if (pair := _read_quota(host, folder))]:

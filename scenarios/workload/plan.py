@@ -7,7 +7,7 @@ import shlex
 from os.path import normpath, realpath
 
 from hostdx.probes.engine.command.energy import energy_counter_access
-from hostdx.probes.engine.command.perf_events import PerfCounters
+from hostdx.probes.engine.command.perf_events import CountersFromExec
 from hostdx.probes.engine.command.topdown import find_top_down_events
 from hostdx.probes.files.path_ownership import find_known_path_writers
 from hostdx.probes.reading.host import Host
@@ -59,7 +59,7 @@ def list_actions(wanted: CommandRequest, root: str | Absent, own: InheritedLimit
 def left_out_sentences(root: str | Absent) -> tuple[str, ...]:
     """Return what cannot be known here, and what it needs."""
     reasons = [f"memory pressure, swap-ins and reclaim: {root.reason}"] if isinstance(root, Absent) else []
-    counters = PerfCounters()
+    counters = CountersFromExec()
     if not counters.counted_events:
         reasons.append(f"instructions, cycles, cache and branch misses, top-down: {_why_no_counters()}")
     elif find_top_down_events() is None:

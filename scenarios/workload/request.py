@@ -15,7 +15,7 @@ from hostdx.probes.files.safe_read import FileTooLarge, read_trusted_file
 from hostdx.probes.types import Json
 from hostdx.probes.units import parse_size
 from hostdx.scenarios.contract.declared_options import COMMON_OPTIONS, declared_options
-from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.scenarios.contract.model import OptionMap, UsageError
 from hostdx.scenarios.contract.option_value import parse_number
 from hostdx.scenarios.contract.plan import Metric, Option, Workload
 from hostdx.scenarios.workload.cold import ALL
@@ -67,7 +67,7 @@ class CommandRequest(msgspec.Struct, frozen=True, kw_only=True):
         return 0 if self.series else 2 * len(self.jobs) * self.load.min_groups
 
 
-def parse_request(options: Options, cwd: str) -> CommandRequest:
+def parse_request(options: OptionMap, cwd: str) -> CommandRequest:
     """Raises UsageError in one line."""
     words: dict[str, Any] = {k: v for k, v in options.values.items() if k in IN_FILE}
     if name := options.as_string("file"):

@@ -21,7 +21,7 @@ from hostdx.probes.types import Absent
 from hostdx.scenarios.analysis.profile.results import CallPaths, LocksResult
 from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.finding import Evidence, Finding
-from hostdx.scenarios.contract.model import Options, PreparedRun, Run, RunRefused, Scenario, UsageError
+from hostdx.scenarios.contract.model import OptionMap, PreparedRun, Run, RunRefused, Scenario, UsageError
 from hostdx.scenarios.contract.option_value import OptionRedaction
 from hostdx.scenarios.contract.plan import PlannedStep
 from hostdx.scenarios.experiment.guards.watch import watch_for
@@ -61,7 +61,7 @@ from hostdx.scenarios.workload.variant_bench import (
     CommandVariantBench,
     MovedBytesCounter,
     WriteAllowance,
-    named_directories,
+    likely_directories,
 )
 from hostdx.scenarios.workload.variants import CommandVariant
 
@@ -76,7 +76,7 @@ async def measure_series(run: Run, wanted: CommandRequest, bench: CommandVariant
     load, began = wanted.load, run.clock.now()
     treated: set[int] = set()
     index = 0
-    await bench.make_active()
+    await bench.switch_to_variant()
     while (done := len(metric_values(measured.counted_blocks(load.id), bench.variant, WALL))) < wanted.series:
         if run.clock.now() - began >= run.plan.measuring_s:
             run.emit_note(f"{bench.variant}: the budget was spent after {index} runs (raise --budget)")
@@ -101,7 +101,7 @@ def judge_and_emit_trend(run: Run, workload: str, walls: list[float], treated: s
     trend = treated_trend(rates, [1.0] * len(walls), treats, treatment=TREATMENT)
     run.emit(trend.series_verdict(run.elapsed_s(), workload))
     if any(treats):
-        finding = treatment_finding(trend)
+        finding = treatment_jump_finding(trend)
         if finding is not None:
             run.emit_finding(finding)
         elif (
@@ -112,7 +112,7 @@ def judge_and_emit_trend(run: Run, workload: str, walls: list[float], treated: s
             run.emit_note(f"too few runs between the {TREATMENT}s to show their effect")
 
 
-def treatment_finding(trend: TreatedTrend) -> Finding | None:
+def treatment_jump_finding(trend: TreatedTrend) -> Finding | None:
     """Return whether the treatment broke the trend: beyond chance at 1 % over all treatments of the series."""
     called = [jump for jump in trend.jumps if jump.called]
     if not called:
@@ -134,7 +134,7 @@ BUDGET_S = 300.0
 class CommandUnderVariants(Scenario):
     takes_s: ClassVar[float] = BUDGET_S
 
-    def prepare(self, host: Host, options: Options) -> PreparedRun:
+    def prepare(self, host: Host, options: OptionMap) -> PreparedRun:
         cwd = options.as_string("cwd") or _current_directory()
         private = options.is_set("private")
         wanted = _parse_request(options, cwd)
@@ -186,7 +186,7 @@ class CommandUnderVariants(Scenario):
                     allowance=allowance,
                     curves=curves,
                     profile=run.options.is_set("call-paths"),
-                    devices=MovedBytesCounter(run.host, named_directories(job.cwd, job.env.values())),
+                    devices=MovedBytesCounter(run.host, likely_directories(job.cwd, job.env.values())),
                 )
                 for job in wanted.jobs
             ]
@@ -280,7 +280,7 @@ def _report_call_paths(run: Run, all_profiles: list[ProfiledGroups]) -> None:
         )
 
 
-def _parse_request(options: Options, cwd: str) -> CommandRequest:
+def _parse_request(options: OptionMap, cwd: str) -> CommandRequest:
     """Raises UsageError; the reason is recorded, so with `--private` none is given that a file's words stand in."""
     try:
         return parse_request(options, cwd)

@@ -139,28 +139,28 @@ def _scale_seconds(run: Mapping[str, float], factor: float) -> dict[str, float]:
     return {name: value if name in counts else value * factor for name, value in run.items()}
 
 
-class DividedGroups(NamedTuple):
+class PartsOfGroups(NamedTuple):
     """Groups that count, with every run of either side divided; `known_parts` parts are in all of them.
 
-    `calls` of each wait, by its key, with thread seconds of all runs; empty where some run's waits are not known.
+    `wait_seconds`: by a wait's key, its calls with thread seconds of all runs; empty where a run's waits are not known.
     """
 
     known_parts: list[str]
-    runs: list[dict[str, list[dict[str, float]]]]
-    calls: dict[str, dict[str, float]]
+    parts_by_side: list[dict[str, list[dict[str, float]]]]
+    wait_seconds: dict[str, dict[str, float]]
 
     @property
     def line_count(self) -> int:
         """Intervals that stand beside each other."""
-        rates = sum(name in RATES for name in self.runs[0][next(iter(self.runs[0]))][0])
-        return len(self.known_parts) + 1 + len(self.calls) + rates
+        rates = sum(name in RATES for name in next(iter(self.parts_by_side[0].values()))[0])
+        return len(self.known_parts) + 1 + len(self.wait_seconds) + rates
 
     def sum_parts(self, baseline: str, variant: str, *names: str) -> TimePart:
         """These parts together."""
         first, other = (
             [
                 fmean([math.fsum(run.get(name, 0.0) for name in names) for run in sides[side]])
-                for sides in self.runs
+                for sides in self.parts_by_side
             ]
             for side in (baseline, variant)
         )
@@ -174,20 +174,20 @@ class DividedGroups(NamedTuple):
 
     def _is_different(self, first: Sequence[float], other: Sequence[float], of: str = WALL) -> bool:
         """Beside LEAST_WAIT of a run: what is smaller is no ratio."""
-        all_values = [run[of] for sides in self.runs for runs in sides.values() for run in runs]
+        all_values = [run[of] for sides in self.parts_by_side for runs in sides.values() for run in runs]
         least = MIN_WAIT_SHARE * max(all_values, default=1.0) or 1.0
         ratios = [math.log((b + least) / (a + least)) for a, b in zip(first, other, strict=True)]
         wide = student_interval(ratios, 0.05 / self.line_count)
         return not wide.low <= 0 <= wide.high
 
-    def use_first(self, count: int, values: tuple[float, float] | None) -> DividedGroups:
+    def use_first(self, count: int, values: tuple[float, float] | None) -> PartsOfGroups:
         """So many groups, with the seconds of each side scaled by one factor to its wall time in `values`.
 
         Means of a few runs are not the values beside a verdict (see `experiment.levels`): they differ by a percent.
         """
-        used = self.runs[: max(2, count)]
+        used = self.parts_by_side[: max(2, count)]
         if values is None:
-            return self._replace(runs=used)
+            return self._replace(parts_by_side=used)
         factors = {
             side: value / fmean(fmean(run[WALL] for run in sides[side]) for sides in used)
             for side, value in zip(used[0], values, strict=True)
@@ -199,11 +199,11 @@ class DividedGroups(NamedTuple):
             }
             for sides in used
         ]
-        return self._replace(runs=runs)
+        return self._replace(parts_by_side=runs)
 
     def make_rates(self, baseline: str, variant: str) -> tuple[CounterRate, ...]:
         """Those that every run has."""
-        runs = [run for sides in self.runs for runs in sides.values() for run in runs]
+        runs = [run for sides in self.parts_by_side for runs in sides.values() for run in runs]
         rate_rows = []
         for name, unit in RATES.items():
             if all(name in run for run in runs):
@@ -218,7 +218,7 @@ class DividedGroups(NamedTuple):
     def make_waits(self, baseline: str, variant: str) -> tuple[BlockedOn, ...]:
         """The largest difference first; small ones on both sides are left out."""
         blocked_on = []
-        for key, calls in self.calls.items():
+        for key, calls in self.wait_seconds.items():
             part = self.sum_parts(baseline, variant, key)
             fields = asdict(part) | {"name": key[2:]}
             blocked_on.append(BlockedOn(**fields, calls=longest_calls(calls), hard=key.startswith("D")))
@@ -237,7 +237,7 @@ def counted_runs(blocks: Sequence[ev.Block], baseline: str, variant: str) -> lis
 
 def groups_of(
     blocks: Sequence[ev.Block], baseline: str, variant: str, waits: Waits | None = None
-) -> DividedGroups | None:
+) -> PartsOfGroups | None:
     """None with fewer than 2. A part that is missing in one run is not known."""
     waits = waits or {}
     both = counted_runs(blocks, baseline, variant)
@@ -261,7 +261,7 @@ def groups_of(
     if has_waits and WAITING not in known_parts:
         calls[_wait_key(UNSEEN, False)] = {}
     full_groups = [sides for sides in groups.values() if all(sides.values())]
-    return DividedGroups(known_parts, full_groups, calls) if len(full_groups) >= 2 else None
+    return PartsOfGroups(known_parts, full_groups, calls) if len(full_groups) >= 2 else None
 
 
 def values_beside_verdicts(
@@ -273,7 +273,7 @@ def values_beside_verdicts(
     for verdict in verdicts:
         groups = groups_of(blocks, verdict.baseline, verdict.variant)
         pair = (verdict.baseline, verdict.variant)
-        used = groups.runs[: verdict.groups] if groups is not None else []
+        used = groups.parts_by_side[: verdict.groups] if groups is not None else []
         left, right = ([fmean(run[WALL] for run in sides[name]) for sides in used] for name in pair)
         means[pair] = (left, right)
     values = fit_variant_levels(means, effects)
@@ -306,7 +306,7 @@ def split_wall_time(
     return Split(
         baseline=baseline,
         variant=variant,
-        groups=len(groups.runs),
+        groups=len(groups.parts_by_side),
         parts=(wall_part, *parts),
         unknown=tuple(name for name in PARTS if name not in (*groups.known_parts, QUOTA, MUTEX)),
         waits=groups.make_waits(baseline, variant),
@@ -316,7 +316,7 @@ def split_wall_time(
     )
 
 
-def _page_fault_difference(groups: DividedGroups, baseline: str, variant: str) -> float | None:
+def _page_fault_difference(groups: PartsOfGroups, baseline: str, variant: str) -> float | None:
     """More (or fewer) page faults a run where they are as many as the difference in system CPU takes; else None."""
     if SYSTEM not in groups.known_parts:
         return None

@@ -60,7 +60,7 @@ class MovedBytesCounter:
         return BytesMoved(sum(read), sum(written)) if min(*read, *written) >= 0 else None
 
 
-def named_directories(cwd: str, env: Iterable[str]) -> tuple[str, ...]:
+def likely_directories(cwd: str, env: Iterable[str]) -> tuple[str, ...]:
     """Where a command is likely to work: its directory, and those that its own variables name (TMPDIR=/scratch)."""
     return (cwd, *(value for value in env if value.startswith("/") and os.path.isdir(value)))  # noqa: PTH112
 
@@ -237,7 +237,7 @@ class CommandVariantBench(VariantBench):
         self.problem = ""  # why the last one failed
         self._left_said = False
 
-    async def make_active(self) -> None:
+    async def switch_to_variant(self) -> None:
         if self.stay is not None:
             await self.stay.switch_to(self.job.settings)
 

@@ -59,7 +59,7 @@ class CommandVariant(msgspec.Struct, frozen=True, kw_only=True):
         env = {**os.environ, **self.env}
         if argv:
             return CommandOrder(
-                argv=tuple(argv), cwd=self.cwd, env=env, most_bytes=most_bytes, at_most_s=at_most_s
+                argv=tuple(argv), cwd=self.cwd, env=env, max_written_bytes=most_bytes, at_most_s=at_most_s
             )
         return CommandOrder(
             argv=self.argv,
@@ -69,10 +69,10 @@ class CommandVariant(msgspec.Struct, frozen=True, kw_only=True):
             node=self.node,
             nice=self.nice,
             ionice=self.ionice,
-            keep=keep,
+            kept_bytes=keep,
             group=group,
             chains=chains,
-            most_bytes=most_bytes,
+            max_written_bytes=most_bytes,
             at_most_s=at_most_s,
         )
 

@@ -10,7 +10,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.action import Action, private_directory_action
 from hostdx.scenarios.contract.finding import Evidence, Finding
-from hostdx.scenarios.contract.model import Options, PreparedRun, Run, RunRefused, Scenario, UsageError
+from hostdx.scenarios.contract.model import OptionMap, PreparedRun, Run, RunRefused, Scenario, UsageError
 from hostdx.scenarios.contract.plan import Metric, Option, Plan, PlannedWrite, Variant, Workload
 
 
@@ -36,7 +36,7 @@ class Fake(Scenario):
     def blocking_reason(self, host: Host) -> str:
         return ""
 
-    def prepare(self, host: Host, options: Options) -> PreparedRun:
+    def prepare(self, host: Host, options: OptionMap) -> PreparedRun:
         ending = options.as_string("how")
         if ending == "usage":
             raise UsageError("--how: cannot be `usage`")

@@ -110,7 +110,7 @@ def test_a_directory_that_somebody_else_made_is_not_used(tmp_path: Path) -> None
     open_to_all.mkdir()
     open_to_all.chmod(0o777)
     with pytest.raises(Failure, match="others may write"):
-        state.make_private(open_to_all)
+        state.make_private_dir(open_to_all)
 
 
 def test_where_state_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -142,13 +142,13 @@ def test_a_process_is_more_than_its_pid() -> None:
 def test_a_careless_umask_opens_nothing(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        folder = state.make_private(state.journal_dir())
+        folder = state.make_private_dir(state.journal_dir())
     finally:
         os.umask(before)
     assert [p.stat().st_mode & 0o777 for p in (folder, folder.parent)] == [0o700, 0o700]
     folder.parent.chmod(0o777)
     with pytest.raises(Failure, match="others may write"):
-        state.make_private(state.journal_dir())
+        state.make_private_dir(state.journal_dir())
 
 
 def of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uid: int, **fields: object) -> None:
@@ -163,7 +163,7 @@ def of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uid: int, **fiel
     )  # root keeps out of a user's
     monkeypatch.setattr(os, "geteuid", lambda: uid)
     monkeypatch.setattr(
-        locks, "make_private", lambda path, mode: (path.mkdir(parents=True, exist_ok=True), path)[1]
+        locks, "make_private_dir", lambda path, mode: (path.mkdir(parents=True, exist_ok=True), path)[1]
     )
 
 
@@ -209,12 +209,12 @@ def test_where_others_locks_lie(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_who_measures_now_is_known_before_a_second_run_is_started() -> None:
-    assert locks.measuring_holder() is None
+    assert locks.measuring_lock_holder() is None
     lock = lock_measuring("storage")
-    measuring_holder = locks.measuring_holder()
+    measuring_holder = locks.measuring_lock_holder()
     assert measuring_holder is not None and (measuring_holder.pid, measuring_holder.scenario) == (
         os.getpid(),
         "storage",
     )
     lock.release_lock()
-    assert locks.measuring_holder() is None
+    assert locks.measuring_lock_holder() is None

@@ -13,10 +13,10 @@ import msgspec
 import pytest
 
 from hostdx.app.recordings import reader
-from hostdx.app.recordings.interference import others_io
+from hostdx.app.recordings.interference import other_programs_io
 from hostdx.app.recordings.reader import read_events
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.recordings.store import list_example_names, resolve_recording
+from hostdx.app.recordings.store import list_demo_arguments, resolve_recording
 from hostdx.app.recordings.values import (
     baseline_and_variant_values,
     group_means,
@@ -36,7 +36,7 @@ from hostdx.app.report.validity import list_trust_signs
 from hostdx.app.tui.widgets.measuring.host_panel import OTHERS_IO, pulse_lines
 from hostdx.app.tui.widgets.measuring.levels import variant_levels
 from hostdx.app.tui.widgets.measuring.load_cards import VALUE_CELLS, format_short, row_lines
-from hostdx.app.tui.widgets.measuring.standing import pairs_of
+from hostdx.app.tui.widgets.measuring.standing import workloads_with_pairs
 from hostdx.app.tui.widgets.verdict_list import list_effects
 from hostdx.probes import units
 from hostdx.scenarios.analysis.compare.bounding_box import Boxed
@@ -58,7 +58,7 @@ from tests.every_case import every_case
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "recordings"
 load = cache(reader.load_recording)  # no test here changes a session
-RECORDINGS = [resolve_recording(name) for name in list_example_names()] + sorted(FIXTURES.glob("*.jsonl"))
+RECORDINGS = [resolve_recording(name) for name in list_demo_arguments()] + sorted(FIXTURES.glob("*.jsonl"))
 WITHIN = 0.01
 RECORDED = 1e-3  # five digits of each number are recorded
 INSTANTS = 20
@@ -281,7 +281,7 @@ def test_a_variant_has_one_value_on_the_screens_and_in_the_report(path: Path) ->
 @every_case("path", RECORDINGS)
 def test_a_row_of_a_load_holds_its_values_whole(path: Path) -> None:
     for session, width in ((session, width) for session in sessions_of(path) for width in (66, 76)):
-        pairs = pairs_of(session)
+        pairs = workloads_with_pairs(session)
         for (load, _), line in zip(pairs, row_lines(session, pairs, width, len(pairs)), strict=True):
             text = "".join(part for part, _ in line)
             levels = [side.level for side in variant_levels(session, load.id, 12)[:2] if side.level]
@@ -291,7 +291,7 @@ def test_a_row_of_a_load_holds_its_values_whole(path: Path) -> None:
 @every_case("path", RECORDINGS)
 def test_the_smallest_effects_are_one_range(path: Path) -> None:
     session = load(path)
-    limited = wording.limited_verdicts(session)
+    limited = wording.verdicts_that_may_miss(session)
     if not limited:
         return
     effects = wording.resolution_text(limited[0])
@@ -328,7 +328,7 @@ def test_what_a_guard_knows_of_others_is_known_without_a_pulse() -> None:
     session = RunSession()
     disturbance = Disturbance(kind="device", figure=4e8, unit="B/s", subject="sda")
     session.apply(ev.Guard(t=3.0, kind="device", disturbance=disturbance))
-    others = others_io(session)
+    others = other_programs_io(session)
     assert others is not None and others.figure == 4e8
 
 
@@ -353,7 +353,7 @@ def test_nothing_is_unknown_in_one_place_and_known_in_another(path: Path) -> Non
             for cause in w.told
             if cause.kind == "device" and cause.figure is not None
         ]
-        others = others_io(session)
+        others = other_programs_io(session)
         assert others is not None or not disturbances
         if session.pulses and session.pulses[-1].devices:
             spans = [text for line in pulse_lines(session, 400, 9) for text, _ in line]

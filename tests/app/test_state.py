@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.app import state
-from hostdx.app.state import ELSEWHERE, make_private, recordings_dir, remedy_text, runtime_dir
+from hostdx.app.state import ELSEWHERE, make_private_dir, recordings_dir, remedy_text, runtime_dir
 from hostdx.app.terminal.failure import Failure
 from tests.needs import ROOT, needs
 
@@ -24,7 +24,7 @@ def test_root_makes_nothing_below_another_users_state_directory(
     monkeypatch.setattr("hostdx.app.state.find_known_path_writers", refusal_of)
     monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
     with pytest.raises(Failure, match="belongs to alice; as root set XDG_STATE_HOME"):
-        make_private(recordings_dir())
+        make_private_dir(recordings_dir())
     assert list(home.iterdir()) == []
 
 
@@ -48,7 +48,7 @@ def test_a_directory_that_belongs_to_another_user_is_refused(
     os.chown(home, 65534, 65534)
     monkeypatch.setenv("XDG_STATE_HOME", str(home))
     with pytest.raises(Failure, match="uid 65534"):
-        make_private(recordings_dir())
+        make_private_dir(recordings_dir())
     assert list(home.iterdir()) == []
 
 

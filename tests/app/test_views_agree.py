@@ -6,7 +6,7 @@ import pytest
 
 from hostdx.app.recordings.reader import read_events
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.recordings.store import list_example_names, resolve_recording
+from hostdx.app.recordings.store import list_demo_arguments, resolve_recording
 from hostdx.app.report import json_document
 from hostdx.app.report.figures import verdict_table
 from hostdx.app.report.figures.interval_chart import drawable_interval, is_drawable_value
@@ -38,7 +38,7 @@ LARGEST = "demo:fullstack"  # the most events by far
 
 
 @pytest.mark.parametrize(
-    "demo", some_always([demo for demo in list_example_names() if demo != LARGEST], list_example_names())
+    "demo", some_always([demo for demo in list_demo_arguments() if demo != LARGEST], list_demo_arguments())
 )
 def test_one_pair_has_one_verdict_in_every_view_at_every_moment(demo: str) -> None:
     judged = 0

@@ -21,7 +21,7 @@ from hostdx.probes.types import Json
 from hostdx.scenarios.box.scenario import BoxScenario
 from hostdx.scenarios.checkup.scenario import Checkup
 from hostdx.scenarios.contention import plan as contention_plan
-from hostdx.scenarios.contract.model import Options, Scenario
+from hostdx.scenarios.contract.model import OptionMap, Scenario
 from hostdx.scenarios.dstate import scenario as dstate
 from hostdx.scenarios.experiment.files import directories
 from hostdx.scenarios.kernel import plan as kernel_plan
@@ -121,7 +121,7 @@ class DrawnCommand:
         self.chains: dict[float, Any] = {}
         self.noise = white(len(job.id), 0.01)
 
-    async def make_active(self) -> None:
+    async def switch_to_variant(self) -> None:
         return
 
     async def finish_requests(self) -> None:
@@ -220,7 +220,7 @@ def run_null(folder: Path, patch: pytest.MonkeyPatch) -> FakeRun:
 def run_numa(folder: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     scenario, host = NumaScenario(), of_numa._two_nodes(folder)
     options: dict[str, Json] = {"only": "read", "bios": str(of_numa.BIOS / "dell.json")}
-    plan = scenario.prepare(host, Options(options, scenario.options)).plan
+    plan = scenario.prepare(host, OptionMap(options, scenario.options)).plan
     run = FakeRun(host=host, options=options, declared=scenario.options, plan=plan)
     asyncio.run(conduct_fake(scenario, run))
     return run

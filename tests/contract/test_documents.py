@@ -33,7 +33,7 @@ def frozen_document(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict
     return {"exit": status, "document": without_sentences(json.loads(out)) if out else None}
 
 
-@pytest.mark.parametrize("name", store.list_example_names())
+@pytest.mark.parametrize("name", store.list_demo_arguments())
 def test_report_of_a_bundled_recording(capsys: pytest.CaptureFixture[str], name: str) -> None:
     document = frozen_document(capsys, "report", name, "--format", "json")
     status, table = run(capsys, "report", name, "--format", "csv")
@@ -136,6 +136,6 @@ def test_exit_status_of_findings(capsys: pytest.CaptureFixture[str], tmp_path: P
 
 def test_no_frozen_file_is_left_over() -> None:
     names = {path.stem for path in FROZEN.glob("*.json")}
-    reports = {f"report-{name.partition(':')[2]}" for name in store.list_example_names()}
+    reports = {f"report-{name.partition(':')[2]}" for name in store.list_demo_arguments()}
     expected = reports | {f"{path.parent.name}-{path.stem}" for path in (*FORMER, *MADE)}
     assert {name for name in names if name.startswith(("report-", "former-", "recordings-"))} == expected

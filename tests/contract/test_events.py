@@ -17,7 +17,7 @@ from tests.every_case import every_case
 
 def result_types() -> list[type[Result]]:
     """Return the types of results that scenarios of this tree record, by name."""
-    for name in store.list_example_names():  # reading one loads the types of its scenario
+    for name in store.list_demo_arguments():  # reading one loads the types of its scenario
         list(read_events(store.resolve_recording(name)))
     kinds, stack = list[type[Result]](), [Result]
     while stack:
@@ -45,7 +45,7 @@ def test_types_and_fields_of_events() -> None:
     assert_frozen("events", json.loads(json.dumps(frozen, sort_keys=True)))
 
 
-RECORDINGS = [*map(store.resolve_recording, store.list_example_names()), *FORMER]
+RECORDINGS = [*map(store.resolve_recording, store.list_demo_arguments()), *FORMER]
 
 
 @every_case("path", RECORDINGS)

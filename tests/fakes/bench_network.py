@@ -57,7 +57,7 @@ class FakeNetwork:
             ipv4_routes=len(routes.ipv4),
         )
 
-    async def make_active(self, treatment: Treatment, *, offload: bool = True, pair: int = 0) -> LabReady:
+    async def apply_treatment(self, treatment: Treatment, *, offload: bool = True, pair: int = 0) -> LabReady:
         assert pair < self.pair_count
         if self.no_fib and treatment.rule_kind == "check" and treatment.loader == "nft":
             raise MeasurementInvalid(

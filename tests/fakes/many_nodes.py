@@ -9,7 +9,7 @@ from hostdx.scenarios.analysis.compare.run_summary import FactKey, FigureKey, Pl
 from hostdx.scenarios.analysis.peers.facts import FactTable, spell_facts
 from hostdx.scenarios.analysis.peers.node import Hardware, PeerNode
 from hostdx.scenarios.analysis.peers.retest import Round, loads_to_retest, next_suspects
-from hostdx.scenarios.analysis.peers.screen import Screen, peers_for, screen_nodes
+from hostdx.scenarios.analysis.peers.screen import PeerCheck, peers_for, screen_nodes
 from hostdx.scenarios.contract.plan import Metric
 
 RATE = Metric("rate", "1/s")
@@ -60,7 +60,7 @@ class Nodes:
     def all(self) -> list[PeerNode]:
         return self.measure(self.levels)
 
-    def rounds(self, screen: Screen) -> list[Round]:
+    def rounds(self, screen: PeerCheck) -> list[Round]:
         """As a fleet run does them."""
         done: list[Round] = []
         while names := next_suspects(screen, done):
@@ -74,7 +74,7 @@ class Nodes:
         return done
 
 
-def screen_and_measure(nodes: Nodes) -> tuple[Screen, list[Round]]:
+def screen_and_measure(nodes: Nodes) -> tuple[PeerCheck, list[Round]]:
     screen = screen_nodes(nodes.all())
     return screen, nodes.rounds(screen)
 

@@ -14,7 +14,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.events import AnyEvent
-from hostdx.scenarios.contract.model import AppliedChange, Clock, Options, Run, RunRefused, Scenario
+from hostdx.scenarios.contract.model import AppliedChange, Clock, OptionMap, Run, RunRefused, Scenario
 from hostdx.scenarios.contract.plan import Option, Plan
 from tests.fakes.clock import FakeClock
 from tests.fakes.held import inode_at
@@ -44,7 +44,7 @@ class FakeRun(Run):
     ) -> None:
         self.host = host if host is not None else Host("/nonexistent-captured-tree")
         self.clock: Clock = clock if clock is not None else FakeClock()
-        self.options = Options(options or {}, declared)
+        self.options = OptionMap(options or {}, declared)
         self.plan = plan
         self.seed = seed
         self.rng = random.Random(seed)

@@ -55,7 +55,7 @@ class FakeVariantBench:
         self.asked: list[float] = []  # the seconds each block was asked for
         self.running = False
 
-    async def make_active(self) -> None:
+    async def switch_to_variant(self) -> None:
         self.calls.append(("activate", self.variant))
         if self.fail_activate:
             raise MeasurementInvalid(self.fail_activate)

@@ -12,7 +12,7 @@ from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.card import Card, Complaint
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
 from hostdx.scenarios.contract.model import (
-    Options,
+    OptionMap,
     PreparedRun,
     Run,
     Scenario,
@@ -77,7 +77,7 @@ class Thp(Scenario):
             return "no transparent huge pages here" if host.live else "a captured tree cannot be measured"
         return "" if os.geteuid() == 0 else "switching transparent huge pages needs root"
 
-    def prepare(self, host: Host, options: Options) -> PreparedRun:
+    def prepare(self, host: Host, options: OptionMap) -> PreparedRun:
         old, budget = active(host), options.as_number("budget", BUDGET_S)
         changes = [change(old, value) for value in ("always", "never") if value != old]
         plan = self.make_plan(

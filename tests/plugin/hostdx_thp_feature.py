@@ -14,7 +14,7 @@ from hostdx.probes.imports.model import ImportedMeasure, ImportRefusedError, Imp
 from hostdx.probes.imports.numbers import parse_number
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.reading.host import Host
-from hostdx.probes.types import Entry, make_entry
+from hostdx.probes.types import FactOrUnread, make_fact
 from hostdx.scenarios.contract.finding import Evidence, Finding
 from hostdx.scenarios.contract.results.document import Part, paragraph_of
 from hostdx.scenarios.contract.rule import HostRule, require_readable
@@ -39,9 +39,9 @@ def check_defrag(host: Host) -> Iterable[Finding]:
 RULES = (HostRule("thp.defrag", "thp", "huge pages that page faults wait for", check_defrag),)
 
 
-def glance_entries(host: Host) -> Iterator[Entry]:
+def glance_entries(host: Host) -> Iterator[FactOrUnread]:
     """Yield the active setting, for triage."""
-    yield make_entry("memory", "huge pages", active(host), SETTING)
+    yield make_fact("memory", "huge pages", active(host), SETTING)
 
 
 def is_recognised(source: ImportSource) -> bool:

@@ -66,13 +66,13 @@ def test_a_change_has_its_direction_and_no_exponent(share: float, text: str) -> 
         (units.format_interval(0.076, 0.084, 0.08), "11.9 to 13.2 ×"),
         (units.format_interval(0.98, 1.04, 1.01), "2 % slower to 4 % faster"),
         (units.format_interval(0.2, 5, 1), "5 × slower to 5 × faster"),
-        (units.smallest_effect(0.13), "±13 %"),
+        (units.smallest_effect_text(0.13), "±13 %"),
         (units.smallest_seen_difference_text(0.13), "13 %"),
         (units.smallest_seen_difference_text(1.7), "2.7 ×"),
         (units.format_percent_interval(0.58, 0.64), "58 to 64 %"),
         (units.format_percent_interval(0.094, 0.12), "9.4 to 12 %"),
         (units.format_percent_interval(0.121, 0.124), "12.1 to 12.4 %"),
-        (units.smallest_effect(1.7), "a factor of 2.7"),
+        (units.smallest_effect_text(1.7), "a factor of 2.7"),
     ],
 )
 def test_said(words: str, expected: str) -> None:
@@ -107,7 +107,7 @@ SAYERS = [
     units.format_percent,
     units.format_factor,
     units.format_effect,
-    units.smallest_effect,
+    units.smallest_effect_text,
     units.format_number,
     units.format_change,
 ]

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from hostdx.probes.reading.process_stat import read_own_stat
+from hostdx.probes.reading.process_stat import read_live_stat
 from tests.needs import LOOP, need
 from tests.real.polled import happens
 
@@ -58,7 +58,7 @@ class OwnDisk:
                     continue
             except OSError:
                 continue
-            stat = read_own_stat(place.name)
+            stat = read_live_stat(place.name)
             if stat and stat.start_ticks / os.sysconf("SC_CLK_TCK") >= self.began_s:
                 return True
         return False

@@ -60,7 +60,7 @@ def test_no_text_keeps_triage_busy_or_makes_a_rule_fail(tmp_path: Path) -> None:
     host = Host(str(tmp_path))
     iterate = list(iterate_in_time(triage.examine_host(host, lambda: 0.0), host, 60.0))
     failed = [e.reason for e in iterate if isinstance(e, ev.Checked) and e.fault]
-    assert failed == [] and not host.out_of_time
+    assert failed == [] and not host.is_out_of_time
     assert [e.text for e in iterate if isinstance(e, ev.Note)] == []
 
 

@@ -22,11 +22,11 @@ import sys
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.triage.triage import examine_host
 from hostdx.scenarios.storage.scenario import Storage
-from hostdx.scenarios.contract.model import Options
+from hostdx.scenarios.contract.model import OptionMap
 for event in examine_host(Host(), lambda: 0.0):
     pass
 scenario = Storage()
-scenario.prepare(Host(), Options({"dir": ["/var/tmp"]}, scenario.options))
+scenario.prepare(Host(), OptionMap({"dir": ["/var/tmp"]}, scenario.options))
 print(sorted({name.split(".")[0] for name in sys.modules} & set(sys.argv[1:])))
 """
 SCREEN = ("textual", "rich", "plotext")

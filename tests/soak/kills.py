@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from hostdx.app.terminal.failure import Failure
-from hostdx.app.undo.journal import read_unlocked
+from hostdx.app.undo.journal import peek_journal
 from tests.app.launcher import run_hostdx, start_hostdx
 from tests.real.iosched_kill import kill_all, left_behind, list_journals
 from tests.real.loop_disk import LoopDisk
@@ -107,7 +107,7 @@ def has_pending(place: Path) -> bool:
     """A journal holds a change that is not undone. One that goes meanwhile holds none."""
     for path in list_journals(place):
         try:
-            if read_unlocked(path)[1]:
+            if peek_journal(path)[1]:
                 return True
         except Failure:
             continue

@@ -10,7 +10,7 @@ import platform
 import click
 
 from hostdx.app.terminal.failure import COULD_NOT, Failure
-from hostdx.app.terminal.output import print_complaint
+from hostdx.app.terminal.output import print_problem
 from hostdx.app.terminal.printable import make_printable
 from hostdx.probes.units import count_noun
 
@@ -56,12 +56,12 @@ def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
         )
     nodes = f", memory on node {', '.join(map(str, chosen.nodes))}" if chosen.nodes else ""
     crowded = "; other pinned processes use some of them" if chosen.shared else ""
-    print_complaint(f"pin: {count_noun(chosen.cores, 'core')}, {chosen.cpu_words}{nodes}{crowded}")
+    print_problem(f"pin: {count_noun(chosen.cores, 'core')}, {chosen.cpu_words}{nodes}{crowded}")
     if dry_run:
         return 0
     os.sched_setaffinity(0, chosen.cpus)
     if chosen.nodes and not _prefer_nodes(chosen.nodes):
-        print_complaint("pin: the memory policy cannot be set here; memory comes from where the CPUs are")
+        print_problem("pin: the memory policy cannot be set here; memory comes from where the CPUs are")
     restore_signals_for_exec()
     try:
         os.execvp(command[0], command)

@@ -18,14 +18,14 @@ from hostdx.app.report.plan_text import plan_lines
 from hostdx.app.state import journal_dir
 from hostdx.app.terminal import failure
 from hostdx.app.terminal.failure import Failure
-from hostdx.app.terminal.output import print_complaint, print_line, print_parts, print_raw, print_result
+from hostdx.app.terminal.output import print_line, print_parts, print_problem, print_raw, print_result
 from hostdx.app.undo.journal_disk import journal_disk_refusal
 from hostdx.app.undo.leftovers import leftover_lines
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.topology import network_file_systems
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.model import Options, RunRefused, Scenario, UsageError
+from hostdx.scenarios.contract.model import OptionMap, RunRefused, Scenario, UsageError
 from hostdx.scenarios.contract.plan import Option, Plan
 
 
@@ -42,11 +42,11 @@ def _plan(
     check_follows_earlier_runs("plan", scenario, chosen)  # what the run would refuse
     if events:
         print_raw(encode_event(make_header(scenario.id, chosen)))
-    plan, reason, status = _make_plan(scenario, live_or_captured_host(root), Options(chosen, options))
+    plan, reason, status = _make_plan(scenario, live_or_captured_host(root), OptionMap(chosen, options))
     left = leftover_lines() if root is None else []
     if not events:
         for line in left:  # what such a run left is shown below as the host's own
-            print_complaint(line)
+            print_problem(line)
     if events:
         for line in left:
             print_raw(encode_event(ev.Note(t=time.monotonic() - began, text=line)))
@@ -69,7 +69,7 @@ def _plan(
     return status
 
 
-def _make_plan(scenario: Scenario, host: Host, options: Options) -> tuple[Plan | None, str, int]:
+def _make_plan(scenario: Scenario, host: Host, options: OptionMap) -> tuple[Plan | None, str, int]:
     """The plan, why not, and the exit status."""
     try:
         with host.read_static_parts_once():

@@ -17,8 +17,8 @@ class QuietProgress:
     def show(self, event: ev.AnyEvent) -> None:
         pass
 
-    def show_complaint(self, text: str) -> None:
-        output.print_complaint(text)
+    def show_problem(self, text: str) -> None:
+        output.print_problem(text)
 
 
 class PlainProgress(QuietProgress):

@@ -25,7 +25,7 @@ class NonBlockingStderr:
     encoding = "utf-8"
 
     def write(self, text: str) -> int:
-        output.draw_text(text)
+        output.draw_on_stderr(text)
         return len(text)
 
     def flush(self) -> None:
@@ -63,7 +63,7 @@ class DrawnProgress(QuietProgress):
         with suppress(OSError):  # a terminal that was closed meanwhile
             self._live.stop()
 
-    def show_complaint(self, text: str) -> None:
+    def show_problem(self, text: str) -> None:
         with suppress(OSError):
             self._console.print(Text(make_printable(f"hostdx: {text}")))
 

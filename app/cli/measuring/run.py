@@ -16,7 +16,7 @@ from hostdx.app.report import json_document
 from hostdx.app.terminal import failure
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.invocation import command_to_paste
-from hostdx.app.terminal.output import print_complaint, print_line, print_parts, print_result
+from hostdx.app.terminal.output import print_line, print_parts, print_problem, print_result
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Json
 from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings
@@ -83,11 +83,11 @@ def _run(
         with_arguments=with_arguments,
     )
     with _open_progress(quiet=quiet) as view:
-        execution = RunExecution(scenario, Host(), request, view.show, view.show_complaint)
+        execution = RunExecution(scenario, Host(), request, view.show, view.show_problem)
         ended = execution.run_to_end()
     session = execution.run_session
     if ended.status != "done":
-        print_complaint(failure.scenario_failure_text("run", scenario.id, ended.reason or "no reason given"))
+        print_problem(failure.scenario_failure_text("run", scenario.id, ended.reason or "no reason given"))
     compared = None
     if against and execution.recording_path is not None and ended.status == "done":
         from hostdx.app.recordings.baselines import compare_since
@@ -111,7 +111,7 @@ def _run(
         if compared is not None and execution.recording_path is not None:
             for text in _comparison_lines(against, compared, execution.recording_path.name):
                 print_line(text)
-    if ended.exit == 0 and fail_on and json_document.has_severity(session, fail_on):
+    if ended.exit == 0 and fail_on and json_document.has_severity_or_worse(session, fail_on):
         return 1
     return ended.exit
 

@@ -11,13 +11,13 @@ from hostdx.app.terminal.failure import USAGE, Failure, scenario_failure_text
 from hostdx.app.terminal.process import boot_id
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.model import EarlierRun, Options, Scenario, UsageError
+from hostdx.scenarios.contract.model import EarlierRun, OptionMap, Scenario, UsageError
 
 
 def find_earlier_runs(scenario: Scenario) -> list[EarlierRun]:
     """Only those that are one of several: an interrupted run is no measurement."""
     recording_paths = sorted(
-        path for path in store.list_files(recordings_dir()) if f"-{scenario.id}-" in path.name
+        path for path in store.recordings_in(recordings_dir()) if f"-{scenario.id}-" in path.name
     )
     return [
         earlier_run
@@ -35,7 +35,7 @@ def _read_earlier_run(path: Path, scenario: Scenario) -> EarlierRun | None:
     if not isinstance(began, ev.Began) or began.scenario != scenario.id or began.host != os.uname().nodename:
         return None
     try:
-        several = scenario.is_one_of_several(Options(began.options))
+        several = scenario.depends_on_earlier_runs(OptionMap(began.options))
     except UsageError:
         several = False
     if not several or store.examine_recording(path).state != "done":
@@ -48,9 +48,9 @@ def _read_earlier_run(path: Path, scenario: Scenario) -> EarlierRun | None:
 
 def check_follows_earlier_runs(command: str, scenario: Scenario, chosen: Mapping[str, Json]) -> bool:
     """Before the run. Raises Failure where it cannot follow the earlier ones."""
-    options = Options(chosen)
+    options = OptionMap(chosen)
     try:
-        if not scenario.is_one_of_several(options):
+        if not scenario.depends_on_earlier_runs(options):
             return False
         scenario.check(options, boot_id(), find_earlier_runs(scenario))
     except UsageError as why:
@@ -63,13 +63,13 @@ def describe_series_progress(scenario: Scenario) -> Iterator[str]:
     progress = scenario.describe_series(find_earlier_runs(scenario))
     yield from progress.lines
     if progress.sides is not None:
-        from hostdx.app.recordings.sides import read_run_summaries, resolve_paths
+        from hostdx.app.recordings.sides import find_recordings, read_run_summaries
         from hostdx.app.report.results.comparison import headline_text
         from hostdx.scenarios.analysis.compare.comparison import compare_recordings
 
         a, b = progress.sides
         yield headline_text(
-            compare_recordings(read_run_summaries(resolve_paths(a)), read_run_summaries(resolve_paths(b)))
+            compare_recordings(read_run_summaries(find_recordings(a)), read_run_summaries(find_recordings(b)))
         )
         yield f"comparison: hostdx compare {' '.join(a)} -- {' '.join(b)}"
     yield from progress.to_do

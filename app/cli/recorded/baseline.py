@@ -20,9 +20,9 @@ def baseline() -> None:
 def save(name: str, recordings: tuple[str, ...]) -> int:
     """Add recordings (default: the last one) to the baseline NAME."""
     from hostdx.app.recordings import baselines
-    from hostdx.app.recordings.sides import resolve_paths
+    from hostdx.app.recordings.sides import find_recordings
 
-    saved = baselines.save_baseline(name, resolve_paths(recordings or ("last",)))
+    saved = baselines.add_to_baseline(name, find_recordings(recordings or ("last",)))
     count = len(saved.recordings)
     print_result(
         f"baseline {saved.name}: {count_noun(count, 'recording')}; `hostdx compare --against {saved.name}`"

@@ -108,7 +108,7 @@ def _print_outliers(
 ) -> int:
     """`against`: the pile has those of the baseline as well."""
     from hostdx.app.recordings.baselines import baseline_recordings
-    from hostdx.app.recordings.sides import read_run_summaries, resolve_paths
+    from hostdx.app.recordings.sides import find_recordings, read_run_summaries
     from hostdx.scenarios.analysis.compare.conditions import rename_by_conditions, without_repeated_runs
     from hostdx.scenarios.analysis.compare.odd import MIN_RUNS, compared_run_of, find_outliers
 
@@ -116,7 +116,7 @@ def _print_outliers(
         raise Failure("compare: --format csv is of two sides; --odd has md, html and json", USAGE)
     runs, twins = without_repeated_runs(
         read_run_summaries(
-            resolve_paths([*map(str, baseline_recordings(against) if against else ()), *recordings])
+            find_recordings([*map(str, baseline_recordings(against) if against else ()), *recordings])
         )
     )
     if len(runs) < MIN_RUNS:
@@ -176,10 +176,10 @@ def _explain_nothing_compared(result: ComparedRecordings) -> str:
 
 
 def _compare_paths(a: Sequence[str], b: Sequence[str], margin: float, anyway: bool) -> ComparedRecordings:
-    from hostdx.app.recordings.sides import read_run_summaries, resolve_paths
+    from hostdx.app.recordings.sides import find_recordings, read_run_summaries
     from hostdx.scenarios.analysis.compare.comparison import compare_recordings
 
-    left, right = resolve_paths(a), resolve_paths(b)
+    left, right = find_recordings(a), find_recordings(b)
     if both := set(left) & set(right):
         raise Failure(f"compare: {sorted(both)[0]} stands on both sides", USAGE)
     return compare_recordings(

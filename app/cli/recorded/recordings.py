@@ -8,7 +8,7 @@ import click
 
 from hostdx.app.cli.look import add_color_option
 from hostdx.app.recordings import store
-from hostdx.app.report.headline import read_recording
+from hostdx.app.report.headline import read_recording_answer
 from hostdx.app.report.json_document import encode_document
 from hostdx.app.state import recordings_dir
 from hostdx.app.terminal.output import print_parts, print_result
@@ -52,13 +52,13 @@ def recordings(as_json: bool, examples: bool, called: tuple[str, str] | None) ->
                 {
                     "schema": ev.SCHEMA,
                     "recordings": [_entry_document(entry) for entry in entries],
-                    "demos": store.list_example_names(),
+                    "demos": store.list_demo_arguments(),
                 }
             )
         )
         return 0
     demos = [
-        (name, store.examine_recording(store.resolve_recording(name))) for name in store.list_example_names()
+        (name, store.examine_recording(store.resolve_recording(name))) for name in store.list_demo_arguments()
     ]
     rows = [
         (f"{entry.name} ({entry.label})" if entry.label else entry.name, entry) for entry in entries
@@ -98,13 +98,13 @@ def _document_for_screen() -> dict[str, object]:
     if len(shown) < MAX_EXAMPLES:
         demos = [
             _example_document(name, store.examine_recording(store.resolve_recording(name)))
-            for name in store.list_example_names()
+            for name in store.list_demo_arguments()
         ]
         shown += sorted(demos, key=lambda example: example["ratio"] is None)  # those that can be drawn first
     used = [path for entry in here for path in entry.directories if path.startswith("/")]
     detects: dict[str, float] = {}
     if (finest := newest.get(card_with_role("resolution").id)) is not None:
-        verdicts = read_recording(finest)[1].verdicts.values()
+        verdicts = read_recording_answer(finest)[1].verdicts.values()
         detects = {v.workload: v.smallest_effect for v in verdicts if v.smallest_effect}
     return {
         "examples": shown,
@@ -115,7 +115,7 @@ def _document_for_screen() -> dict[str, object]:
 
 
 def _example_document(name: str, entry: store.ListedRecording) -> dict[str, object]:
-    headline = read_recording(entry)[0]
+    headline = read_recording_answer(entry)[0]
     verdict = headline.verdict if headline is not None else None
     return {
         "name": name,
@@ -131,7 +131,7 @@ def _result_text(entry: store.ListedRecording, read: bool) -> str:
     """Return what it found, or why it found nothing."""
     if entry.state == "unreadable":
         return entry.reason or "is no recording"
-    if read and (headline := read_recording(entry)[0]) is not None:
+    if read and (headline := read_recording_answer(entry)[0]) is not None:
         return headline.sentence
     return entry.reason or entry.scenario
 

@@ -6,7 +6,7 @@ import click
 
 from hostdx.app.cli.look import add_color_option, recording_argument_decorator
 from hostdx.app.cli.options import format_option, output_option
-from hostdx.app.feature import call_target, report_forms
+from hostdx.app.feature import import_and_call, report_forms
 from hostdx.app.recordings import store as recordings
 from hostdx.app.recordings.reader import load_recording
 from hostdx.app.report import json_document
@@ -43,7 +43,7 @@ def report(
     if one_page and (is_whole or form not in ("md", "html")):
         raise Failure("report: --one-page is for md and html, and without --long", USAGE)
     path = recordings.resolve_recording(recording)
-    session, name = load_recording(path), recordings.shortest_argument(path)
+    session, name = load_recording(path), recordings.shortest_name(path)
     if form == "json":
         deliver_text("report", output, json_document.document_json(session, path.name) + "\n")
     elif form == "csv":
@@ -51,7 +51,7 @@ def report(
 
         deliver_text("report", output, csv_rows.csv_of_recording(session, name))
     elif form in report_forms():
-        deliver_text("report", output, str(call_target(report_forms()[form].target, session, path.name)))
+        deliver_text("report", output, str(import_and_call(report_forms()[form].target, session, path.name)))
     else:
         from hostdx.app.report.full_report import make_report_document as full_report
         from hostdx.app.report.short_forms import cut_to_first_page, shorten_document

@@ -5,7 +5,7 @@ import os
 
 import click
 
-from hostdx.app.terminal.output import print_complaint, print_line
+from hostdx.app.terminal.output import print_line, print_problem
 from hostdx.app.terminal.output_file import check_outputs, write_bytes
 from hostdx.probes.reading.recording_host import RecordingHost, write_archive
 from hostdx.probes.reading.secrecy.redaction import Redaction, list_people, strip_secrets
@@ -33,8 +33,8 @@ def capture(output: str, redact: bool) -> int:
     for _ in iterate_in_time(examine_host(host, lambda: 0.0), host, MAX_CAPTURE_S):
         pass
     host.ask_commands()
-    if host.out_of_time:
-        print_complaint(
+    if host.is_out_of_time:
+        print_problem(
             f"capture: not everything was read within {MAX_CAPTURE_S:.0f} s: the file holds what was"
         )
     names = (os.uname().nodename,)

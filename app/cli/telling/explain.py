@@ -40,14 +40,14 @@ def explain(scenario: str, is_long: bool, is_markdown: bool) -> int:
     if is_markdown:
         print_result(page)
     else:
-        print_result(render_page(page) if is_long else summarize_page(page, scenario))
+        print_result(markdown_as_plain_text(page) if is_long else summarize_page(page, scenario))
     return 0
 
 
-def render_page(page: str) -> str:
+def markdown_as_plain_text(markdown: str) -> str:
     """Return a Markdown page as plain text: headings, lists and tables laid out for the terminal's width."""
     columns = min(shutil.get_terminal_size((SUMMARY_COLUMNS + 1, 24)).columns - 1, MAX_PAGE_COLUMNS)
-    lines = markdown_lines(page, max(columns, 40))
+    lines = markdown_lines(markdown, max(columns, 40))
     return "\n".join("".join(part for part, _ in line).rstrip() for line in lines).strip()
 
 

@@ -51,7 +51,7 @@ def render_page(root: click.Context) -> Iterator[str]:
         yield from _option_lines(command, context)
         if isinstance(command, click.Group):
             yield from _subcommand_lines(command, context)
-    from hostdx.app.feature import load_target, own_features
+    from hostdx.app.feature import import_target, own_features
 
     tables = [table for feature in own_features() for table in feature.columns]
     from hostdx.app.report.forms.csv_rows import COMPARED, MEASURED  # 60 ms that no other command needs
@@ -59,7 +59,7 @@ def render_page(root: click.Context) -> Iterator[str]:
     for columns, title in (
         (MEASURED, "REPORT \\-\\-FORMAT CSV"),
         (COMPARED, "COMPARE \\-\\-FORMAT CSV"),
-        *((cast("dict[str, str]", load_target(table.target)), table.title) for table in tables),
+        *((cast("dict[str, str]", import_target(table.target)), table.title) for table in tables),
     ):
         yield f".SH {title}"
         for column, meaning in columns.items():

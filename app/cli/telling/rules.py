@@ -7,7 +7,7 @@ import click
 from hostdx.app.cli.look import add_color_option
 from hostdx.app.report import json_document
 from hostdx.app.terminal.failure import USAGE, Failure
-from hostdx.app.terminal.output import print_complaint, print_parts, print_result
+from hostdx.app.terminal.output import print_parts, print_problem, print_result
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.rule import HostRule
@@ -33,7 +33,7 @@ def rules(explain: str | None, tables: bool, as_json: bool) -> int:
 
     rules_by_id = {rule.id: rule for rule in all_rules()}
     for problem in load_written_rules().problems:
-        print_complaint(f"a rule was left out: {problem}")
+        print_problem(f"a rule was left out: {problem}")
     if tables:
         from hostdx.scenarios.triage.rules.known import TABLES
 

@@ -13,7 +13,7 @@ from hostdx.app.cli.root_option import captured_name, live_or_captured_host
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.state import has_journals
 from hostdx.app.terminal.failure import USAGE, Failure
-from hostdx.app.terminal.output import print_complaint, print_parts, print_raw, print_result
+from hostdx.app.terminal.output import print_parts, print_problem, print_raw, print_result
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.time_limit import iterate_in_time
 from hostdx.probes.types import Fact
@@ -81,7 +81,7 @@ def triage(
         from hostdx.app.report import json_document
 
         for note in session.notes:
-            print_complaint(note.text)
+            print_problem(note.text)
         print_result(
             json_document.encode_document(
                 json_document.make_document(session, None) | {"checks": json_document.list_checks(session)}
@@ -96,9 +96,9 @@ def triage(
             print_parts(line)
     if not fail_on:
         return 0
-    from hostdx.app.report.json_document import has_severity
+    from hostdx.app.report.json_document import has_severity_or_worse
 
-    return FINDING_STATUS if has_severity(session, fail_on) else 0
+    return FINDING_STATUS if has_severity_or_worse(session, fail_on) else 0
 
 
 def add_rate_evidence(event: ev.Found, rates: Mapping[str, Fact]) -> ev.Found:
@@ -136,10 +136,10 @@ def _read_rates() -> dict[str, Fact]:
     return read_line_rates()
 
 
-def _read_proofs() -> dict[str, Fact]:
-    from hostdx.app.run.earlier_answer import read_proofs
+def _proved_remedies() -> dict[str, Fact]:
+    from hostdx.app.run.earlier_answer import read_proved_remedies
 
-    return read_proofs()
+    return read_proved_remedies()
 
 
 def _triage_events(host: Host, root: str | None, programs: bool, *, facts: bool) -> Iterator[ev.AnyEvent]:
@@ -167,7 +167,7 @@ def _triage_events(host: Host, root: str | None, programs: bool, *, facts: bool)
         yield ev.Note(t=elapsed_s(), text=f"{answer.source}: {answer.reason}")
     # recordings are read where a finding asks
     rates = cache(_read_rates if root is None else dict[str, Fact])
-    proofs = cache(_read_proofs if root is None else dict[str, Fact])
+    proofs = cache(_proved_remedies if root is None else dict[str, Fact])
     for event in iterate_in_time(examine_host(host, elapsed_s, facts=facts), host, MAX_TRIAGE_S):
         if isinstance(event, ev.Found):
             asks = event.finding.subject or event.finding.subjects

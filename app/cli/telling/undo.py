@@ -13,7 +13,7 @@ from hostdx.app.run import consent
 from hostdx.app.run.signals import hold_back_signals
 from hostdx.app.state import journal_dir
 from hostdx.app.terminal.failure import Failure
-from hostdx.app.terminal.output import print_complaint, print_line, print_parts, print_result
+from hostdx.app.terminal.output import print_line, print_parts, print_problem, print_result
 from hostdx.app.undo import killed_ending
 from hostdx.app.undo import undo as undoing
 from hostdx.app.undo.change_report import ChangeReport, UndoneChange
@@ -38,7 +38,7 @@ def undo(dry_run: bool, forget: str | None, yes: bool, as_json: bool) -> int:
         return _forget_changes(forget, yes=yes, dry_run=dry_run)
     leftovers, troubles = undoing.find_leftovers()
     for trouble in troubles:
-        print_complaint(trouble)
+        print_problem(trouble)
     failed = bool(troubles)
     changes: list[UndoneChange] = []
     for leftover in leftovers:
@@ -46,21 +46,21 @@ def undo(dry_run: bool, forget: str | None, yes: bool, as_json: bool) -> int:
             if not dry_run:
                 undoing.remove_empty_journal(leftover)
         elif leftover.header.kept:
-            changes += _print_changes(undoing.foresee_changes(leftover), as_json=as_json)
+            changes += _print_changes(undoing.preview_undo(leftover), as_json=as_json)
         elif leftover.living:
             failed = True
             pid = leftover.header.who.pid
-            print_complaint(
+            print_problem(
                 f"undo: {leftover.header.run}: is under way (pid {pid}); stop it with `hostdx stop`"
             )
         elif dry_run:
-            changes += _print_changes(undoing.foresee_changes(leftover), as_json=as_json)
+            changes += _print_changes(undoing.preview_undo(leftover), as_json=as_json)
         else:
             with hold_back_signals():
                 try:
                     changes += _print_changes(_undo_leftover(leftover), as_json=as_json)
                 except Failure as why:  # one that cannot be undone now does not keep the others
-                    print_complaint(why.text)
+                    print_problem(why.text)
                     failed = True
     failed = failed or any(change.state == "failed" for change in changes)
     if as_json:
@@ -169,5 +169,5 @@ def _undo_leftover(leftover: undoing.Leftover) -> list[UndoneChange]:
     changes = [undone.change_report for undone in done]
     for change in changes:
         if change.state == "failed":
-            print_complaint(f"undo: {change.change_line}; it stays in {leftover.path}")
+            print_problem(f"undo: {change.change_line}; it stays in {leftover.path}")
     return changes

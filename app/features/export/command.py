@@ -8,7 +8,7 @@ import click
 
 from hostdx.app.features.export.output import FORMS, Form
 from hostdx.app.terminal.failure import COULD_NOT, USAGE, Failure
-from hostdx.app.terminal.output import print_complaint, print_note, print_result
+from hostdx.app.terminal.output import print_note, print_problem, print_result
 from hostdx.probes.units import count_noun
 
 
@@ -59,8 +59,8 @@ def export(
 
 def _write_tables(recordings: tuple[str, ...], output: str, form: Form) -> int:
     from hostdx.app.features.export.output import ExportFolder
-    from hostdx.app.features.export.sources import NoRowsInFile, file_digest, find_sources, read_source
-    from hostdx.app.recordings.reader import pause_collection
+    from hostdx.app.features.export.sources import NoRowsInFile, find_sources, read_source, run_id_of_file
+    from hostdx.app.recordings.reader import pause_garbage_collection
 
     sources = find_sources(recordings)
     files: dict[str, str] = {}  # by run_id
@@ -68,21 +68,21 @@ def _write_tables(recordings: tuple[str, ...], output: str, form: Form) -> int:
     with ExportFolder(output, form) as folder:
         for source in sources:
             try:
-                run_id = file_digest(source.path)
+                run_id = run_id_of_file(source.path)
                 if run_id in files:
                     raise NoRowsInFile(f"is the same file as {files[run_id]}; exported once")
                 run = read_source(source, run_id)
             except NoRowsInFile as why:
                 refused += 1
-                print_complaint(f"export: {source.path}: {why}")
+                print_problem(f"export: {source.path}: {why}")
                 continue
             files[run_id] = str(source.path)
-            with pause_collection():
+            with pause_garbage_collection():
                 for table, row in run.read_rows():
                     folder.add(table, row)
             if run.damage or run.is_unfinished:
                 damage = run.damage or "has no end"
-                print_complaint(f"export: {source.path}: {damage}; exported as far as it goes")
+                print_problem(f"export: {source.path}: {damage}; exported as far as it goes")
         if not files:
             raise Failure(f"export: none of {count_noun(len(sources), 'file')} can be exported")
         folder.finish()

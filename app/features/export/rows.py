@@ -66,7 +66,7 @@ class RunRows:
         yield from self._tag_rows("groups", self._group_rows())
         yield from self._tag_rows("effects", self._effect_rows())
         yield from self._tag_rows("latencies", (tuple(entry) for entry in latency_summaries(self._session)))
-        yield from self._tag_rows("findings", self._finding_rows())
+        yield from self._tag_rows("findings", self._evidence_rows())
         yield from self._tag_rows("interference", self._interference_rows())
         yield from self._tag_rows("time_breakdown", self._breakdown_rows())
 
@@ -170,7 +170,7 @@ class RunRows:
         load = self._session.find_workload(workload)
         return load.title if load is not None else workload
 
-    def _finding_rows(self) -> Iterator[Cells]:
+    def _evidence_rows(self) -> Iterator[Cells]:
         for finding in self._session.worst_first:
             subject = finding.subject or ", ".join(finding.subjects)
             lines: list[tuple[int, Evidence]] = list(enumerate(finding.evidence, 1)) or [(0, Evidence(""))]

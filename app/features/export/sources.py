@@ -87,7 +87,7 @@ def _is_measurement(name: str) -> bool:
     return not name.startswith(".") and name not in _NO_MEASUREMENT and not name.endswith(_OTHER_SUFFIXES)
 
 
-def file_digest(path: Path) -> str:
+def run_id_of_file(path: Path) -> str:
     """Return the `run_id` of a file. Raises Unexported."""
     digest, size = hashlib.sha256(), 0
     try:
@@ -107,7 +107,7 @@ def read_source(source: ExportSource, run_id: str) -> RunRows:
     try:
         if source.path.name.endswith(".json") and (triage := _read_triage(source.path)) is not None:
             return RunRows(RunFile(run_id, str(source.path), "triage", source.node), _triage_events(triage))
-        events = _poll_events(source.path)
+        events = _events_in_small_parts(source.path)
         try:
             first = next(events)
         except BrokenRecording as no_recording:
@@ -119,7 +119,7 @@ def read_source(source: ExportSource, run_id: str) -> RunRows:
         raise NoRowsInFile(" ".join(words.split())[:300]) from None
 
 
-def _poll_events(path: Path) -> Iterator[ev.AnyEvent]:
+def _events_in_small_parts(path: Path) -> Iterator[ev.AnyEvent]:
     """Yield the events of a recording in small parts, so that a damaged line costs few of those before it."""
     with closing(RecordingFollower(path)) as follower:
         before = -1
@@ -134,7 +134,7 @@ def _imported_events(path: Path, no_recording: BrokenRecording) -> Iterable[ev.A
     """Another tool's result as the recording that `hostdx import` would make. Raises `no_recording` for other files."""
     try:
         data = ImportSource.read(path)
-        result = kinds.parse(data)
+        result = kinds.parse_import(data)
     except ImportRefusedError:
         raise no_recording from None
     modified = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")

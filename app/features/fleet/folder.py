@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from hostdx.app.state import make_private
+from hostdx.app.state import make_private_dir
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.app.terminal.output_file import write_bytes
 from hostdx.probes.files.rights import advice_for_failed_write
@@ -77,7 +77,7 @@ class FleetFolder:
             raise Failure(
                 f"fleet: {path}: is not empty; name a new directory, or take it up with --resume", USAGE
             )
-        folder = cls(make_private(path))
+        folder = cls(make_private_dir(path))
         write_bytes("fleet", str(path / "fleet.json"), 0o600, msgspec.json.encode(head) + b"\n")
         return folder
 

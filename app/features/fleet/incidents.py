@@ -33,7 +33,7 @@ METHOD = (
 _DECODER = msgspec.json.Decoder(NodeBook)
 
 
-def read_books(arguments: Sequence[str]) -> list[NodeBook]:
+def read_incident_books(arguments: Sequence[str]) -> list[NodeBook]:
     """Return the answers of `hostdx incident --format json` among these files and folders, one a host.
 
     The one that ends last stands for a host. Raises Failure where a folder cannot be read.

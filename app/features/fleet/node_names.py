@@ -24,14 +24,14 @@ def node_matcher(words: str) -> Callable[[str], bool] | None:
         nodes = NodeSet(words)
     except NodeSetException:
         return None
-    return lambda name: _holds_name(nodes, name, NodeSetException)
+    return lambda name: _contains_node(nodes, name, NodeSetException)
 
 
-def _holds_name(nodes: object, name: str, refused: type[Exception]) -> bool:
+def _contains_node(nodes: object, name: str, syntax_error: type[Exception]) -> bool:
     """A host may call itself what no expression can be."""
     try:
         return name in nodes  # type: ignore[operator]
-    except refused:
+    except syntax_error:
         return False
 
 

@@ -95,7 +95,7 @@ class FleetAnswers:
             self._counts[name, round_, key] = count + 1
 
 
-def read_fleet(arguments: Sequence[str]) -> FleetAnswers:
+def read_fleet_answers(arguments: Sequence[str]) -> FleetAnswers:
     """Of folders of a fleet run, of other folders, or of files. Raises Failure where there is nothing to read."""
     fleet = FleetAnswers()
     sources: list[AnswerSource] = []

@@ -132,4 +132,4 @@ def judge_folder(shell: ShellCommands, folder: Path, then: Callable[[FleetJudgem
         then(msgspec.json.decode(output, type=FleetJudgement))
 
     shell.show_message(f"reading {folder}")
-    shell.ask_command(["fleet", "judge", "--json", "--", str(folder)], "not judged", take_output, READ_S)
+    shell.run_command_then(["fleet", "judge", "--json", "--", str(folder)], "not judged", take_output, READ_S)

@@ -23,11 +23,11 @@ _NAMED = 6
 class _Scale(NamedTuple):
     """In logs of the values, or of their inverses where less is better: the slow nodes stand on the left."""
 
-    low: float
-    high: float
+    low_log: float
+    high_log: float
 
     def share_of(self, log: float) -> float:
-        return min(1.0, max(0.0, (log - self.low) / (self.high - self.low)))
+        return min(1.0, max(0.0, (log - self.low_log) / (self.high_log - self.low_log)))
 
 
 def _signed_logs(measure: FleetMeasure) -> dict[str, float]:

@@ -9,8 +9,8 @@ from typing import Union
 
 import msgspec
 
-from hostdx.app.recordings.reader import BrokenRecording, pause_collection, read_events
-from hostdx.app.recordings.sides import read_other_tool
+from hostdx.app.recordings.reader import BrokenRecording, pause_garbage_collection, read_events
+from hostdx.app.recordings.sides import read_foreign_run_summary
 from hostdx.app.terminal.failure import Failure
 from hostdx.probes.files.safe_read import read_trusted_file
 from hostdx.probes.reading.lossless_json import Decoder
@@ -75,7 +75,7 @@ _loads: dict[FigureKey, PlannedLoad] = {}
 
 def summarise_answer(path: Path) -> AnswerSummary:
     """Never raises for what the file holds."""
-    with pause_collection():
+    with pause_garbage_collection():
         try:
             return _summary_of_triage(path) if path.name.endswith(".json") else _summary_of_recording(path)
         except (Failure, OSError, ValueError) as why:
@@ -87,7 +87,7 @@ def _summary_of_recording(path: Path) -> AnswerSummary:
     try:
         run = summarise_run(read_events(path, _decoder), path.name, spread=False)
     except BrokenRecording as no_recording:
-        run = read_other_tool(path, path.name, no_recording)
+        run = read_foreign_run_summary(path, path.name, no_recording)
     global _loads
     node = node_of_run(run, run.host)
     if _loads != (loads := planned_loads_of(run)):

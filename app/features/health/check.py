@@ -18,7 +18,7 @@ from hostdx.app.features.health.leftovers import HostLeftover
 from hostdx.app.features.health.node_class import LOADS, MIN_RUNS, NodeClass, undisturbed_rounds
 from hostdx.app.features.health.speed import MIN_ROUNDS, LoadStanding, compare_rounds, is_surely_fit
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.state import make_private, state_dir
+from hostdx.app.state import make_private_dir, state_dir
 from hostdx.app.terminal.failure import Failure
 from hostdx.probes.children.bounded_wait import wait_briefly
 from hostdx.probes.children.environment import hostdx_environment
@@ -203,7 +203,7 @@ class _SpeedTest:
 
     def measure(self, directory: str) -> None:
         budget = self._ends - time.monotonic()
-        recording = make_private(state_dir() / "health") / "last.jsonl"
+        recording = make_private_dir(state_dir() / "health") / "last.jsonl"
         with suppress(OSError):
             recording.unlink()
         loads = [load for load in LOADS if any(load == own.load for own in self._class.loads)]

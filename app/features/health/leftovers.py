@@ -19,7 +19,7 @@ from hostdx.probes.files.rights import user_name
 from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.nodes.memory import read_meminfo
-from hostdx.probes.system.running.processes import own_family, read_process_table
+from hostdx.probes.system.running.processes import own_process_family, read_process_table
 from hostdx.probes.types import Absent, is_present
 
 FIRST_USER = 1000  # where /etc/login.defs says nothing (login.defs(5), UID_MIN)
@@ -80,7 +80,7 @@ def _processes_of_absent_users(
     """Of users who are not logged in (systemd puts sessions below user.slice); `seen_uids` gets everybody's."""
     pages: dict[int, int] = {}
     busy: dict[int, list[str]] = {}
-    own = own_family(host)
+    own = own_process_family(host)
     for process in read_process_table(host, io=False).processes.values():
         try:
             uid = Path(f"/proc/{process.pid}").stat().st_uid

@@ -18,7 +18,7 @@ from hostdx.app.recordings.baselines import baseline_recordings, baselines_of_ho
 from hostdx.app.recordings.reader import BrokenRecording, load_recording
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.recordings.values import is_counted
-from hostdx.app.state import make_private, state_dir
+from hostdx.app.state import make_private_dir, state_dir
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.app.terminal.output_file import write_bytes
 from hostdx.probes.files.safe_read import read_trusted_file
@@ -132,7 +132,7 @@ def save_node_class(name: str, runs: Iterable[tuple[str, RunSession]]) -> Path:
     path = _class_path(name)
     node_class = make_node_class(path.name.removesuffix(".json"), runs)
     if "/" not in name:
-        make_private(path.parent)
+        make_private_dir(path.parent)
     write_bytes(
         "class", str(path), 0o644, msgspec.json.format(msgspec.json.encode(node_class), indent=1) + b"\n"
     )

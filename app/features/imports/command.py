@@ -9,7 +9,7 @@ import msgspec
 from hostdx.app.features.imports import recording as imported
 from hostdx.app.report.json_document import encode_document
 from hostdx.app.terminal.failure import COULD_NOT, USAGE, Failure
-from hostdx.app.terminal.output import print_complaint, print_line, print_result
+from hostdx.app.terminal.output import print_line, print_problem, print_result
 from hostdx.app.terminal.output_file import check_outputs, write_bytes
 from hostdx.probes.imports import kinds
 from hostdx.probes.imports.hep.prmon import PrmonJson, PrmonText, compare_text_with_summary
@@ -60,7 +60,7 @@ def import_(
             read.append(imported.read_foreign_result(Path(name), kind))
         except Failure as why:
             refused.append((name, why.text))
-            print_complaint(why.text)
+            print_problem(why.text)
     if not read:
         return COULD_NOT
     names = distinct_short_names([file.path for file in read])
@@ -110,12 +110,12 @@ def _write_recordings(
     written = {}
     for file in read:
         content = imported.recording_bytes(make_result_set([file]), ["hostdx", "import", file.path])
-        written[file.path] = imported.keep_recording(
+        written[file.path] = imported.save_imported_recording(
             content, file.result.kind, file.result.began or file.modified
         )
     if len(read) > 1 and pile is not None:
         first = min(file.result.began or file.modified for file in read)
-        written[""] = imported.keep_recording(
+        written[""] = imported.save_imported_recording(
             imported.recording_bytes(pile, command), f"{read[0].result.kind}-together", first
         )
     return written

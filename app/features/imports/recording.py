@@ -9,10 +9,10 @@ from msgspec import structs
 from hostdx.app import __version__
 from hostdx.app.recordings.session import UNKNOWN_HOST
 from hostdx.app.recordings.writer import encode_event
-from hostdx.app.state import make_private, recordings_dir, remedy_text
+from hostdx.app.state import make_private_dir, recordings_dir, remedy_text
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.output_file import write_bytes
-from hostdx.probes.imports.kinds import ImportKind, parse
+from hostdx.probes.imports.kinds import ImportKind, parse_import
 from hostdx.probes.imports.model import ImportRefusedError
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.reading.host import OutOfTime
@@ -32,7 +32,7 @@ def read_foreign_result(path: Path, kind: ImportKind | None = None) -> ParsedImp
     try:
         source = ImportSource.read(path)
         with limit_time(MAX_READ_S):
-            result = parse(source, kind)
+            result = parse_import(source, kind)
             timeline = judge_samples(result)
         modified = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
     except OutOfTime:
@@ -76,9 +76,9 @@ def _as_if_utc(began: str | None) -> str | None:
     return f"{began.removesuffix('Z')}+00:00" if began else None
 
 
-def keep_recording(content: bytes, kind: str, wall: str) -> Path:
+def save_imported_recording(content: bytes, kind: str, wall: str) -> Path:
     """In the state directory, named by kind and date; a name that is taken gets a number."""
-    directory = make_private(recordings_dir())
+    directory = make_private_dir(recordings_dir())
     stamp = "".join(c for c in wall[:19] if c.isdigit())
     stem = f"import-{kind}-{stamp[:8]}-{stamp[8:14]}"
     used_names = {path.name for path in directory.glob(f"{stem}*.jsonl")}

@@ -10,7 +10,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract import registry
 from hostdx.scenarios.contract.card import card_with_role
-from hostdx.scenarios.contract.model import Options, Scenario
+from hostdx.scenarios.contract.model import OptionMap, Scenario
 from hostdx.scenarios.contract.plan import Plan
 
 BUDGET_S = 45.0
@@ -51,7 +51,7 @@ def load_benchmark_scenario() -> Scenario:
     return registry.load_scenario(card_with_role("battery").id)
 
 
-def scenario_options(wanted: NightSettings) -> dict[str, Json]:
+def night_options(wanted: NightSettings) -> dict[str, Json]:
     chosen: dict[str, Json] = {"budget": BUDGET_S, "size": SIZE_BYTES, "writes": WRITES_BYTES}
     return chosen | ({"dir": wanted.directory} if wanted.directory else {})
 
@@ -60,4 +60,4 @@ def make_night_plan(wanted: NightSettings) -> Plan:
     """Of one night. Raises UsageError and RunRefused as the scenario does."""
     scenario = load_benchmark_scenario()
     with closing(Host()) as host, host.read_static_parts_once():
-        return scenario.prepare(host, Options(scenario_options(wanted), scenario.options)).plan.with_digest()
+        return scenario.prepare(host, OptionMap(night_options(wanted), scenario.options)).plan.with_digest()

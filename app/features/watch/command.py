@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hostdx.app.cli.look import add_color_option, check_clock
+from hostdx.app.cli.look import add_color_option, check_hh_mm
 from hostdx.app.cli.options import DirectoryParameter
 from hostdx.app.terminal.failure import COULD_NOT, USAGE, Failure
-from hostdx.app.terminal.output import print_complaint, print_line, print_parts, print_result
+from hostdx.app.terminal.output import print_line, print_parts, print_problem, print_result
 from hostdx.app.terminal.printable import make_printable
 from hostdx.scenarios.contract.finding import SEVERITIES
 
@@ -45,7 +45,7 @@ KEPT.name = "number of nights"  # click says "integer range"
 @click.option("--dry-run", is_flag=True, help="With --install: show the plan; change nothing.")
 @click.option("--units", is_flag=True, help="Print the units and a cron line; change nothing.")
 @click.option(
-    "--at", default=AT, callback=check_clock, metavar="HH:MM", show_default=True, help="When a night begins."
+    "--at", default=AT, callback=check_hh_mm, metavar="HH:MM", show_default=True, help="When a night begins."
 )
 @click.option(
     "--dir",
@@ -139,7 +139,7 @@ def _install_units(units: InstallableUnits, *, yes: bool, dry_run: bool, only_pr
     if only_print or os.geteuid() != 0 or not has_systemd():
         if not only_print:
             why = "only root installs units" if has_systemd() else "no systemd runs here"
-            print_complaint(f"watch: not installed: {why}; for who may install it:")
+            print_problem(f"watch: not installed: {why}; for who may install it:")
         print_result(units_text(units))
         return 0 if only_print else COULD_NOT
     install_timer(units, yes=yes)
@@ -159,7 +159,7 @@ def _record_incidents() -> int:
     lock = LockFile("incidents", "watch --incidents", "watch", f"{datetime.now(UTC):%Y-%m-%d %H:%M}")
     book, triggers = BookWriter(book_dir(), after_segment=update_summaries), PressureTriggers()
     os.nice(NICE)
-    print_complaint(f"watch: a look every ten seconds goes to {book.folder}; `hostdx incident` reads it")
+    print_problem(f"watch: a look every ten seconds goes to {book.folder}; `hostdx incident` reads it")
     try:
         IncidentRecorder(book, triggers.wait).record()
     finally:
@@ -187,7 +187,7 @@ def _remove_units(remove_command: str | None = None) -> int:
     for removal in remove_timer(remove_command or REMOVE):
         change = removal.change_report
         failed = failed or change.state == "failed"
-        (print_complaint if change.state == "failed" else print_result)(make_printable(change.change_line))
+        (print_problem if change.state == "failed" else print_result)(make_printable(change.change_line))
     return COULD_NOT if failed else 0
 
 
@@ -202,9 +202,9 @@ def _measure_night(wanted: NightSettings, *, as_json: bool, fail_on: str | None)
             return nights.busy_reason(host)
 
     measure = nights.make_battery_measure(
-        wanted, ["hostdx", *sys.argv[1:]], lambda _event: None, print_complaint
+        wanted, ["hostdx", *sys.argv[1:]], lambda _event: None, print_problem
     )
-    tonight = nights.measure_night(wanted, measure, print_complaint, busy=find_busy_reason)
+    tonight = nights.measure_night(wanted, measure, print_problem, busy=find_busy_reason)
     if as_json:
         import msgspec
 
@@ -221,9 +221,9 @@ def _measure_night(wanted: NightSettings, *, as_json: bool, fail_on: str | None)
 
 def _print_outcome(tonight: NightOutcome) -> None:
     if tonight.skipped:
-        print_complaint(f"watch: not measured: {tonight.skipped}")
+        print_problem(f"watch: not measured: {tonight.skipped}")
     elif tonight.failed:
-        print_complaint(f"watch: {tonight.failed}")
+        print_problem(f"watch: {tonight.failed}")
     _print_headline(tonight.history)
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from hostdx.app.recordings import store
 from hostdx.app.recordings.sides import read_run_summary
-from hostdx.app.state import make_private, state_dir
+from hostdx.app.state import make_private_dir, state_dir
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.output_file import write_bytes
 from hostdx.probes.files.safe_read import read_trusted_file
@@ -108,7 +108,7 @@ def _read_night_or_reason(path: Path) -> tuple[OtherNight | None, str]:
 def _recordings_below(folder: str) -> list[tuple[Path, os.stat_result]]:
     paths = []
     for at, _, _ in os.walk(folder):
-        for path in store.list_files(Path(at)):
+        for path in store.recordings_in(Path(at)):
             try:
                 if path.name != _ANSWERS:
                     paths.append((path, path.stat()))
@@ -134,7 +134,7 @@ def _read_cache(path: Path) -> _NightCache:
 def _write_cache(path: Path, cache: _NightCache) -> None:
     """Where that cannot be written all of them are read again the next time."""
     try:
-        make_private(path.parent)
+        make_private_dir(path.parent)
         write_bytes("history", str(path), 0o600, msgspec.msgpack.encode(cache))
     except Failure:
         pass

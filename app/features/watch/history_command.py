@@ -14,7 +14,7 @@ from hostdx.app.cli.look import add_color_option
 from hostdx.app.cli.options import format_option, output_option
 from hostdx.app.report.json_document import encode_document
 from hostdx.app.terminal.failure import USAGE, Failure
-from hostdx.app.terminal.output import print_complaint
+from hostdx.app.terminal.output import print_problem
 from hostdx.app.terminal.output_file import deliver_text
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.analysis.nights.findings import slowdown_findings
@@ -57,7 +57,7 @@ def history(
 
     nights = read_fleet_nights(os.path.abspath(fleet)) if fleet else FleetNights()  # noqa: PTH100 (a Path would keep `..`)
     if nights.trouble:
-        print_complaint(f"history: {nights.trouble}")
+        print_problem(f"history: {nights.trouble}")
     host_history, troubles = _read_history(of, nights.others)
     if form == "json":
         finding_documents = [msgspec.to_builtins(finding) for finding in slowdown_findings(host_history)]
@@ -90,7 +90,7 @@ def reaches_severity(host_history: HostHistory, fail_on: str | None) -> bool:
 def _read_history(names: Sequence[str], fleet: Others) -> tuple[HostHistory, Sequence[str]]:
     from hostdx.app.features.watch.nights import Nights, history_of_recordings
     from hostdx.app.recordings import baselines, store
-    from hostdx.app.recordings.sides import resolve_paths
+    from hostdx.app.recordings.sides import find_recordings
 
     watch = Nights(baselines.baselines_dir() / baselines.WATCH)
     own = os.uname().nodename
@@ -104,7 +104,7 @@ def _read_history(names: Sequence[str], fleet: Others) -> tuple[HostHistory, Seq
                 USAGE,
             )
     if len(names) > 1 or "/" in names[0] or Path(names[0]).exists():
-        host_history = history_of_recordings(resolve_paths(names), fleet=fleet)
+        host_history = history_of_recordings(find_recordings(names), fleet=fleet)
     elif names[0] in {entry.name for entry in baselines.list_baselines()}:
         host_history = history_of_recordings(baselines.baseline_recordings(names[0]), fleet=fleet)
     else:

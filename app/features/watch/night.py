@@ -14,7 +14,7 @@ from typing import TypeAlias
 import msgspec
 
 from hostdx.app import locks
-from hostdx.app.features.watch.battery import NightSettings, load_benchmark_scenario, scenario_options
+from hostdx.app.features.watch.battery import NightSettings, load_benchmark_scenario, night_options
 from hostdx.app.features.watch.fleet_nights import FleetNights, read_fleet_nights
 from hostdx.app.features.watch.nights import Nights
 from hostdx.app.features.watch.openmetrics import write_metrics
@@ -176,7 +176,7 @@ def make_battery_measure(
 
     def measure(recording: Path, blocked: str) -> ev.RunEnded:
         request = RunRequest(
-            options=scenario_options(wanted),
+            options=night_options(wanted),
             declared=scenario.options,
             command=command,
             recording=str(recording),

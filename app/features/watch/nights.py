@@ -15,7 +15,7 @@ import msgspec
 
 from hostdx.app.recordings import store
 from hostdx.app.recordings.sides import read_run_summaries
-from hostdx.app.state import make_private
+from hostdx.app.state import make_private_dir
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.output_file import write_bytes
 from hostdx.probes.files.safe_read import read_trusted_file
@@ -58,7 +58,7 @@ class Nights:
     @property
     def recording_paths(self) -> list[Path]:
         """In the order of the nights."""
-        return sorted(path for path in store.list_files(self.folder) if _NAME.fullmatch(path.name))
+        return sorted(path for path in store.recordings_in(self.folder) if _NAME.fullmatch(path.name))
 
     @property
     def baseline_paths(self) -> tuple[Path, ...]:
@@ -83,7 +83,7 @@ class Nights:
 
     def next_recording_path(self, stamp: str, *, again: bool) -> Path:
         """`stamp`: 20261124T013000Z. `again`: once more in the last night. Raises Failure."""
-        make_private(self.folder)
+        make_private_dir(self.folder)
         last = _NAME.fullmatch(self.recording_paths[-1].name) if self.recording_paths else None
         night, run = (int(last[1]), int(last[2])) if last else (0, 0)
         name = f"{night:06d}-{run + 1}" if again else f"{night + 1:06d}-1"

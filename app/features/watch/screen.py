@@ -13,7 +13,7 @@ from textual.widget import Widget
 from hostdx.app.features.watch.report import (
     headline_text,
     height_in_line,
-    line_order,
+    loads_in_line_order,
     night_ratios,
     nights_text,
 )
@@ -67,7 +67,7 @@ def open_nights(asking: RecordingsScreen) -> None:
         if asking.is_in_use:
             asking.app.push_screen(HistoryScreen(of, msgspec.json.decode(output, type=HostHistory)))
 
-    asking.shell.ask_command(["history", "--format", "json", "--", *of], "no nights", show)
+    asking.shell.run_command_then(["history", "--format", "json", "--", *of], "no nights", show)
 
 
 def open_incidents(asking: RecordingsScreen) -> None:
@@ -83,7 +83,7 @@ class LoadList(Picker):
             id="loads", title="EACH LOAD OVER THE NIGHTS", empty="no load is in two nights and a baseline"
         )
         self.history = history
-        self.loads = line_order(history)
+        self.loads = loads_in_line_order(history)
         self._nights = [host_night.night for host_night in history.nights if host_night.state == "measured"]
         self.note = [(f"{nights_text(history)}, {_CHANGED} the host was changed", "dim")]
 

@@ -15,7 +15,7 @@ from hostdx.app.terminal.lines import Line, cell_width, crop_line, pad_line, tex
 from hostdx.probes import units
 from hostdx.scenarios.contract.results.document import Histogram, Table
 from hostdx.scenarios.experiment.statistics.stats import percentile_ns
-from hostdx.scenarios.experiment.wording import title_of_workload
+from hostdx.scenarios.experiment.wording import mark_if_control
 
 MIN_OPERATIONS_ABOVE = 5  # operations beyond a percentile: one or two say how the worst one went
 SHARES = (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999))
@@ -102,7 +102,7 @@ def latency_table(session: RunSession) -> Table | None:
 
 def _latency_title(session: RunSession, workload: str) -> str:
     load = session.find_workload(workload)
-    return title_of_workload(
+    return mark_if_control(
         wording.workload_title(session, workload), control=load is not None and load.control
     )
 

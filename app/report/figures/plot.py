@@ -23,7 +23,7 @@ _STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0)
 _TICK_STEPS = (1.0, 2.0, 2.5, 5.0)  # labels that are written whole: 5, 0.25, never 3.75
 
 
-def nice_axis(values: Sequence[float]) -> Axis:
+def rounded_axis(values: Sequence[float]) -> Axis:
     """Limits round all values in steps that seldom move; logarithmic where they span more than five times."""
     # a denormal has no power of ten below it: for a drawing it is nothing
     finite = [v if abs(v) > 1e-12 else 0.0 for v in values if _is_drawable(v)]

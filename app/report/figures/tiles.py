@@ -9,7 +9,7 @@ from hostdx.app.report import wording
 from hostdx.app.report.figures import verdict_table
 from hostdx.app.report.headline import list_remarks
 from hostdx.probes import units
-from hostdx.scenarios.contract.finding import count_severity
+from hostdx.scenarios.contract.finding import severity_count_text
 from hostdx.scenarios.contract.results.document import Tile, Tiles
 
 _FROM = 2  # tiles: a single one is no summary
@@ -46,7 +46,7 @@ def _load_tiles(session: RunSession) -> list[Tile]:
             *out,
             Tile("largest effect", first.size, first.load, wording.verdict_role(first.verdict)),
         ]
-    limited = wording.limited_verdicts(session)
+    limited = wording.verdicts_that_may_miss(session)
     if not limited:
         return out
     title = wording.verdict_title(session, limited[0]) if len(judged) > 1 else ""
@@ -61,8 +61,8 @@ def _finding_tiles(session: RunSession) -> list[Tile]:
     return [
         Tile(
             "findings",
-            count_severity(worst, count),
-            ", ".join(count_severity(other, number) for other, number in others),
+            severity_count_text(worst, count),
+            ", ".join(severity_count_text(other, number) for other, number in others),
             worst,
         )
     ]

@@ -20,7 +20,7 @@ from hostdx.probes import units
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.results.document import Bar, Cell, Effects, Intervals, Table, Toned
 from hostdx.scenarios.contract.verdict.verdict import Word
-from hostdx.scenarios.experiment.wording import effect_size_and_interval_cells, title_of_workload
+from hostdx.scenarios.experiment.wording import effect_size_and_interval_cells, mark_if_control
 
 _TIMES = ("s", "ms", "µs", "ns")
 MAX_REGIMES = 2  # loads of which two regimes are said
@@ -60,7 +60,7 @@ def list_verdict_rows(session: RunSession) -> list[VerdictRow]:
 
     for v in sorted(measured, key=sort_key):
         unit = session.metric_of(v).unit
-        title = title_of_workload(wording.verdict_title(session, v), control=v.control)
+        title = mark_if_control(wording.verdict_title(session, v), control=v.control)
         left, right = (
             None if value is None else units.metric_quantity(value, unit)
             for value in baseline_and_variant_values(session, v)
@@ -175,7 +175,7 @@ def verdicts_table(session: RunSession, *, narrow: bool = False, appendix: bool 
     for row in shown_rows:
         cells = [row.load] if loads else []
         if len(pairs) > 1:
-            cells.append(title_of_workload(pair_text(row.verdict), control=not loads and row.verdict.control))
+            cells.append(mark_if_control(pair_text(row.verdict), control=not loads and row.verdict.control))
         groups = "" if narrow else str(row.verdict.groups)
         body.append(
             (

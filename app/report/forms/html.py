@@ -17,17 +17,17 @@ def render_html(document: doc.ReportDocument) -> str:
     body = [f"<h1>{_escape_text(document.title)}</h1>", f'<p class="lead">{_words_html(document.lead)}</p>']
     first_appendix = next((section for section in document.sections if section.appendix), None)
     for section in document.sections:
-        body.append(_section_html(section, first=section is first_appendix))
+        body.append(_section_html(section, first_folded=section is first_appendix))
     return PAGE.format(title=_escape_text(document.title), style=STYLE, body="\n".join(body))
 
 
-def _section_html(section: doc.ReportSection, *, first: bool) -> str:
-    """What is not on the first page is folded; drawings are there to be seen. `first`: of those."""
+def _section_html(section: doc.ReportSection, *, first_folded: bool) -> str:
+    """What is not on the first page is folded; drawings are there to be seen. `first_folded`: of those."""
     title = f"<h2>{_escape_text(section.title)}</h2>"
     parts = "\n".join(map(_part_html, section.parts))
     if not section.appendix:
         return f"{title}\n{parts}"
-    kind = ' class="first"' if first else ""
+    kind = ' class="first"' if first_folded else ""
     shown = " open" if any(isinstance(part, doc.Gallery) for part in section.parts) else ""
     return f"<details{kind}{shown}><summary>{title}</summary>\n{parts}\n</details>"
 

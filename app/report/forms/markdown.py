@@ -26,10 +26,10 @@ _START = re.compile(r"^([-+=#>*](?=[\s=#>*+-]|$)|[>]|[|:](?=[ :|-])|\d{1,9}(?=[.
 
 
 def render_markdown(document: doc.ReportDocument) -> str:
-    return "\n\n".join("\n".join(line for line, _ in block) for block in list_blocks(document)) + "\n"
+    return "\n\n".join("\n".join(line for line, _ in block) for block in markdown_blocks(document)) + "\n"
 
 
-def list_blocks(document: doc.ReportDocument) -> list[Block]:
+def markdown_blocks(document: doc.ReportDocument) -> list[Block]:
     """Return what a blank line parts, each line with what it is for."""
     all_blocks: list[Block] = [
         [(f"# {escape_text(document.title)}", "strong")],

@@ -44,8 +44,8 @@ def bar_svg(bar: Bar, scale: LogScale, margin: float) -> str:
     if bar.ci95 is not None:
         first, last = bar.ci95
         a, b = x_position(first), x_position(last)
-        low_end = _interval_end_svg(a, middle, beyond=first < scale.low, turn=1)
-        high_end = _interval_end_svg(b, middle, beyond=last > scale.high, turn=-1)
+        low_end = _interval_end_path(a, middle, beyond=first < scale.low, direction=1)
+        high_end = _interval_end_path(b, middle, beyond=last > scale.high, direction=-1)
         parts.append(
             f'<path d="M{a:.1f} {middle:.1f}H{b:.1f}{low_end}{high_end}" '
             f'stroke="{colour}" stroke-width="2" fill="none"/>'
@@ -73,11 +73,11 @@ def axis_svg(scale: LogScale) -> str:
     return "".join([*parts, "</svg>"])
 
 
-def _interval_end_svg(at: float, y: float, *, beyond: bool, turn: int) -> str:
+def _interval_end_path(at: float, y: float, *, beyond: bool, direction: int) -> str:
     """A stroke across, or an arrow's head where the interval goes on beyond the axis."""
     if not beyond:
         return f"M{at:.1f} {y - 5:.1f}v10"
-    return f"M{at + 6 * turn:.1f} {y - 5:.1f}L{at:.1f} {y:.1f}l{6 * turn} 5"
+    return f"M{at + 6 * direction:.1f} {y - 5:.1f}L{at:.1f} {y:.1f}l{6 * direction} 5"
 
 
 def chart_svg(chart: Chart, wide: int = WIDE) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.recordings.values import is_counted
 from hostdx.app.report import wording
-from hostdx.app.report.figures.plot import nice_axis
+from hostdx.app.report.figures.plot import rounded_axis
 from hostdx.app.terminal.printable import make_printable
 from hostdx.probes import units
 from hostdx.scenarios.contract import events as ev
@@ -102,7 +102,7 @@ def median_points(runs: Sequence[Points]) -> Points:
 def make_axes(point_lists: Sequence[Points]) -> tuple[Axis, Axis]:
     """Seconds from 0, values from 0."""
     last_s = max(x for points in point_lists for x, _ in points)
-    return Axis(0.0, float(math.floor(last_s) + 1)), nice_axis(
+    return Axis(0.0, float(math.floor(last_s) + 1)), rounded_axis(
         [0.0, *(y for points in point_lists for _, y in points)]
     )
 
@@ -111,7 +111,7 @@ def has_positive_value(by_variant: dict[str, list[Points]]) -> bool:
     return any(value > 0 for runs in by_variant.values() for points in runs for _, value in points)
 
 
-def timeline_parts(session: RunSession) -> list[Part]:
+def command_curve_parts(session: RunSession) -> list[Part]:
     """A table by quarters of the run, and a drawing for each field in which anything moved."""
     by_field = {
         field: by_variant

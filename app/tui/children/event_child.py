@@ -16,7 +16,7 @@ from textual.dom import DOMNode
 from hostdx.app.recordings.limits import LINE_LIMIT
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.run.launch import HOSTDX
-from hostdx.probes.children.bounded_wait import wait_briefly, wait_briefly_for
+from hostdx.probes.children.bounded_wait import wait_briefly, wait_briefly_async
 from hostdx.probes.children.environment import hostdx_environment
 from hostdx.probes.reading.lossless_json import Decoder
 from hostdx.scenarios.contract import events as ev
@@ -138,7 +138,7 @@ async def run_command(argv: Sequence[str], timeout_s: float = TIMEOUT_S) -> Comm
         out, err = await asyncio.wait_for(child.communicate(), timeout_s)
     except TimeoutError:
         child.kill()
-        await wait_briefly_for(child)
+        await wait_briefly_async(child)
         return CommandOutcome("", f"hostdx {argv[0]} gave no answer within {timeout_s:.0f} s")
     words = err.decode("utf-8", "backslashreplace").strip().splitlines()
     text = out.decode("utf-8", "backslashreplace")

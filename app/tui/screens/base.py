@@ -56,11 +56,7 @@ class Base(KeysFromKeymap, Screen[object]):
     Base > #small { display: none; height: 1fr; }
     Base.-low > #small, Base.-tiny > #small { display: block; }
     """
-    HORIZONTAL_BREAKPOINTS = [
-        (0, "-tiny"),
-        (MIN_SIZE_CELLS[0], "-narrow"),
-        (110, "-wide"),
-    ]
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (MIN_SIZE_CELLS[0], "-narrow"), (110, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (MIN_SIZE_CELLS[1], "-tall"), (32, "-high")]
     # 24 lines are what most terminals have: every line counts on the fewer of a split window
     FINER_BREAKPOINTS = [*VERTICAL_BREAKPOINTS[:-1], (24, "-roomy"), VERTICAL_BREAKPOINTS[-1]]
@@ -128,7 +124,7 @@ class Base(KeysFromKeymap, Screen[object]):
             text_line("q quits"),
         ]
 
-    def holds_key(self, event: events.Key) -> bool:
+    def keeps_key(self, event: events.Key) -> bool:
         """Return True for a key that the screen keeps for later: it cannot act on it yet."""
         return False
 
@@ -167,17 +163,17 @@ class Base(KeysFromKeymap, Screen[object]):
         self.shell.go_back()
 
     @property
-    def report_path(self) -> Path | None:
+    def recording_of_report(self) -> Path | None:
         """Return the recording that the keys of a report are about."""
         return None
 
     def action_report(self) -> None:
-        if self.report_path is not None:
-            self.shell.open_report(self.report_path)
+        if self.recording_of_report is not None:
+            self.shell.open_report(self.recording_of_report)
 
     def action_save(self, form: ReportForm = "md") -> None:
-        if self.report_path is not None:
-            self.shell.save_report(self.report_path, form)
+        if self.recording_of_report is not None:
+            self.shell.save_report(self.recording_of_report, form)
 
     def action_save_page(self) -> None:
         self.action_save("page")
@@ -241,6 +237,5 @@ class Base(KeysFromKeymap, Screen[object]):
                 self.call_later(self.confirm_filter)
 
         self.app.push_screen(
-            AskScreen("filter", before, changed=apply_filter, hint=self.filter_hint),
-            finish_filter,
+            AskScreen("filter", before, changed=apply_filter, hint=self.filter_hint), finish_filter
         )

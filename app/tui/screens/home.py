@@ -134,12 +134,12 @@ class HomeScreen(Base):
 
     def on_screen_suspend(self) -> None:
         """Nothing of ours looks at the host while another screen is on top: a run may be measuring."""
-        self._end_watching()
+        self._stop_host_pulse()
 
     def on_unmount(self) -> None:
-        self._end_watching()
+        self._stop_host_pulse()
 
-    def _end_watching(self) -> None:
+    def _stop_host_pulse(self) -> None:
         if self._soon is not None:
             self._soon.stop()
         if self._pulses is not None:
@@ -148,7 +148,7 @@ class HomeScreen(Base):
 
     def _watch_pulse(self) -> None:
         """The host's pulse, from a child: what it reads every few seconds costs a thousandth of a core."""
-        self._end_watching()
+        self._stop_host_pulse()
         child = self._pulses = EventChild([*HOSTDX, "pulse", "--every", str(PULSE_S), "--events", "-"])
         loop, descriptor = asyncio.get_running_loop(), child.fileno()
 

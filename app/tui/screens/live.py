@@ -8,14 +8,14 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.terminal.lines import load_target
+from hostdx.app.terminal.lines import workload_link
 from hostdx.app.tui.screens.run import RunScreen, actions_not_undone
 from hostdx.app.tui.widgets.measuring.forest import MAX_ROWS, Forest
 from hostdx.app.tui.widgets.measuring.host_panel import HostPanel
 from hostdx.app.tui.widgets.measuring.levels import MAX_WAITING_VARIANTS
 from hostdx.app.tui.widgets.measuring.loads_panel import LoadsPanel
 from hostdx.app.tui.widgets.measuring.run_bar import RunBar
-from hostdx.app.tui.widgets.measuring.standing import pairs_of
+from hostdx.app.tui.widgets.measuring.standing import workloads_with_pairs
 from hostdx.app.tui.widgets.measuring.transport import Transport
 from hostdx.app.tui.widgets.panel import Box
 
@@ -29,7 +29,7 @@ def chart_panel_height(session: RunSession, height: int) -> int:
     several = several if 0 < several <= MAX_WAITING_VARIANTS else 1
     pairs = sum(
         max(len(load_pairs), 1 if load.id in session.blocks else several)
-        for load, load_pairs in pairs_of(session)
+        for load, load_pairs in workloads_with_pairs(session)
     )
     if not has_comparison(session):  # the host alone stands there
         return 3 + min(MAX_REMARKS, len(session.guards) + len(session.notes))
@@ -121,7 +121,7 @@ class LiveScreen(RunScreen):
         """The load under way, else the last one that was measured, whole; j and k go to the others."""
         session = self.current_session()
         measured = session.workload if session.workload in session.blocks else next(reversed(session.blocks))
-        self.shell.open_target(load_target(measured))
+        self.shell.open_link(workload_link(measured))
 
     def action_leave(self) -> None:
         self.action_back()

@@ -14,7 +14,7 @@ from hostdx.app.tui.screens.base import Base
 from hostdx.app.tui.widgets.measuring.graphs import block_graph_lines, format_value
 from hostdx.app.tui.widgets.measuring.group_plot import group_plot_lines, pair_ratios
 from hostdx.app.tui.widgets.measuring.load_cards import load_state
-from hostdx.app.tui.widgets.measuring.standing import list_standings, pairs_of, title_of
+from hostdx.app.tui.widgets.measuring.standing import list_standings, title_of, workloads_with_pairs
 from hostdx.app.tui.widgets.measuring.times import Times
 from hostdx.app.tui.widgets.measuring.variants import leading_metric_and_unit
 from hostdx.app.tui.widgets.panel import PacedPanel
@@ -25,7 +25,7 @@ MIN_SERIES_LINES = 5
 
 def load_lines(session: RunSession, workload: str, width: int, height: int) -> list[Line]:
     """Return the whole of a load in at most `height` lines; the time series and the groups share what is left."""
-    load = next((load for load, _ in pairs_of(session) if load.id == workload), None)
+    load = next((load for load, _ in workloads_with_pairs(session) if load.id == workload), None)
     if load is None or not session.blocks.get(workload):
         return [text_line("nothing is measured of it yet", "dim")]
     head: list[Line] = []
@@ -83,7 +83,7 @@ class LoadPanel(PacedPanel):
         workload = screen.workload
         if not self.has_borders:
             return load_lines(session, workload, width, height)
-        pair = next((pair for pair in pairs_of(session) if pair[0].id == workload), None)
+        pair = next((pair for pair in workloads_with_pairs(session) if pair[0].id == workload), None)
         state = load_state(session, *pair)[0] if pair is not None else BLANK
         rows = load_lines(session, workload, width - 4, height - 2)
         return frame_rows(title_of(session, workload), rows, width, height, note=state)
@@ -111,7 +111,7 @@ class LoadScreen(Base):
         yield LoadPanel(self.session)
 
     def action_other(self, by: int) -> None:
-        names = [load.id for load, _ in pairs_of(self.session())]
+        names = [load.id for load, _ in workloads_with_pairs(self.session())]
         if self.workload in names:
             at = names.index(self.workload) + by
             self.workload = names[max(0, min(len(names) - 1, at))]

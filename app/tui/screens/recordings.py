@@ -11,10 +11,10 @@ from typing import NamedTuple
 from textual.binding import Binding
 from textual.widget import Widget
 
-from hostdx.app.feature import call_target, screens_at
+from hostdx.app.feature import import_and_call, screens_at
 from hostdx.app.recordings import store as recordings
 from hostdx.app.report.forms.cells import parts_lines
-from hostdx.app.report.headline import HeadlineAnswer, read_recording
+from hostdx.app.report.headline import HeadlineAnswer, read_recording_answer
 from hostdx.app.report.next_steps import list_remedies
 from hostdx.app.report.validity import TrustSign, list_trust_signs
 from hostdx.app.terminal.failure import Failure
@@ -74,14 +74,14 @@ UNREAD = RecordingAnswer()
 
 
 def _read_answer(entry: recordings.ListedRecording) -> RecordingAnswer:
-    answer, session = read_recording(entry)
+    answer, session = read_recording_answer(entry)
     try:
         table, signs = tuple(list_effects(session)), tuple(list_trust_signs(session))
     except (ArithmeticError, LookupError, TypeError, ValueError):  # foreign figures: the list goes on
         return RecordingAnswer(answer)
     answered_finding = answer.finding if answer is not None else None
     other_findings = tuple(f for f in session.worst_first if f != answered_finding)
-    steps = list_remedies(session, recordings.shortest_argument(entry.path)) if answer is not None else ()
+    steps = list_remedies(session, recordings.shortest_name(entry.path)) if answer is not None else ()
     sections = filter(None, (result.section_on_top(session.time) for result in session.results.values()))
     tables = tuple(part for section in sections for part in section.parts)
     return RecordingAnswer(answer, table, margin_of(session), other_findings, signs, steps, tables)
@@ -249,7 +249,7 @@ class RecordingsScreen(Base):
             words = f"{entry.state} {entry.scenario} {entry.host} {entry.wall} {' '.join(entry.directories)}"
             searched = f"{entry.name} {entry.label} {words}"
             self._listed[str(entry.path)] = RecordingRow(entry, entry.name, *_SIGNS[entry.state], searched)
-        for name in recordings.list_example_names():
+        for name in recordings.list_demo_arguments():
             entry = recordings.examine_recording(recordings.resolve_recording(name))
             self._listed[name] = RecordingRow(entry, name, "example", EXAMPLE, f"{name} {entry.label} demo")
         self._make_rows()
@@ -321,7 +321,7 @@ class RecordingsScreen(Base):
 
     def action_delete(self) -> None:
         """Only a file of the list, and never one that is being written."""
-        path = self.report_path
+        path = self.recording_of_report
         if path is None:
             return
         if recordings.examine_recording(path).state == "running":
@@ -376,7 +376,7 @@ class RecordingsScreen(Base):
             )
 
     @property
-    def report_path(self) -> Path | None:
+    def recording_of_report(self) -> Path | None:
         listing = self.under_cursor
         return listing.entry.path if listing is not None else None
 
@@ -384,12 +384,12 @@ class RecordingsScreen(Base):
         """Enter takes what is marked, as in the list of directories; without both marks it opens the row."""
         if self.has_both_sides:
             self.action_compare()
-        elif self.report_path is not None:
-            self.shell.open_recording(self.report_path)
+        elif self.recording_of_report is not None:
+            self.shell.open_recording(self.recording_of_report)
 
     def action_replay(self) -> None:
-        if self.report_path is not None:
-            self.shell.open_recording(self.report_path, plays=True)
+        if self.recording_of_report is not None:
+            self.shell.open_recording(self.recording_of_report, plays=True)
 
     def action_import(self) -> None:
         """Another tool's result as one more recording."""
@@ -403,7 +403,7 @@ class RecordingsScreen(Base):
     def action_feature(self, name: str) -> None:
         """Open the screen of a feature."""
         screen = next(screen for screen in screens_at("recordings") if screen.name == name)
-        call_target(screen.target, self)
+        import_and_call(screen.target, self)
 
     @property
     def chosen_host(self) -> str:

@@ -242,10 +242,10 @@ class RunScreen(Base):
         self.app.push_screen(AskScreen("go to", hint=hint, check=_wrong_time), seek_time)
 
     def _follow_cursor(self) -> None:
-        self.shell.settle_view()
+        self.shell.show_view_at_cursor()
 
     @property
-    def report_path(self) -> Path | None:
+    def recording_of_report(self) -> Path | None:
         return self.run_feed.path
 
     def action_inside(self) -> None:

@@ -23,7 +23,7 @@ _JOURNAL_NAME = re.compile(r"(\d{8})T(\d\d)(\d\d)\d\dZ-([a-z]{1,20})-")
 LOOK = ("undo", "--dry-run", "--json")
 
 
-def parse_report(outcome: CommandOutcome) -> tuple[UndoneChange, ...]:
+def parse_all_changes(outcome: CommandOutcome) -> tuple[UndoneChange, ...]:
     """Return all that `undo --json` tells; nothing where it could not be asked."""
     try:
         return msgspec.json.decode(outcome.output, type=ChangeReport).changes
@@ -31,9 +31,9 @@ def parse_report(outcome: CommandOutcome) -> tuple[UndoneChange, ...]:
         return ()
 
 
-def parse_changes(outcome: CommandOutcome) -> list[UndoneChange]:
+def parse_undoable_changes(outcome: CommandOutcome) -> list[UndoneChange]:
     """Return what `undo --json` tells, without what stays on purpose; nothing where it could not be asked."""
-    return [change for change in parse_report(outcome) if not change.on_purpose]
+    return [change for change in parse_all_changes(outcome) if not change.on_purpose]
 
 
 def _killed_runs_text(runs: Sequence[str]) -> str:
@@ -163,11 +163,11 @@ class UndoScreen(Base):
 
     def action_undo(self) -> None:
         def show_outcome(outcome: CommandOutcome) -> None:
-            self._done = [change for change in parse_changes(outcome) if change.state != "failed"]
+            self._done = [change for change in parse_undoable_changes(outcome) if change.state != "failed"]
             self._status_text = outcome.error or "Nothing is left to undo."
             self._open = bool(outcome.error)
             # they stay in the journal
-            failed = [change for change in parse_changes(outcome) if change.state == "failed"]
+            failed = [change for change in parse_undoable_changes(outcome) if change.state == "failed"]
             self.shell.left = (failed or list(self._entries)) if outcome.error else []
             if self.shell.triage is not None:  # home shows what it found before
                 self.shell.read_host()

@@ -278,7 +278,7 @@ def _variants_line(session: RunSession, width: int) -> Line:
 
 
 def advised_steps(feed: RunFeed) -> tuple[Remedy, ...]:
-    return list_remedies(feed.session, store.shortest_argument(feed.path))
+    return list_remedies(feed.session, store.shortest_name(feed.path))
 
 
 class Preview(Panel):

@@ -27,9 +27,9 @@ from hostdx.app.terminal.lines import (
     Line,
     cell_width,
     clean_line,
+    link_of_role,
     merge_spans,
     pad_line,
-    target_of,
 )
 from hostdx.app.tui.own_settings import KeysFromKeymap
 from hostdx.app.tui.theme import role_style
@@ -102,7 +102,7 @@ class Panel(NonScrollingWidget):
     @property
     def targets(self) -> list[str]:
         """What the drawn lines open and no key of its own does, in the order of reading."""
-        all_targets = dict.fromkeys(target_of(role) for line in self._raw for _, role in line)
+        all_targets = dict.fromkeys(link_of_role(role) for line in self._raw for _, role in line)
         return [target for target in all_targets if target and not target.startswith(DIGIT)]
 
     @property
@@ -123,7 +123,7 @@ class Panel(NonScrollingWidget):
         self.redraw()
 
     def action_follow(self) -> None:
-        self.shell.open_target(self.target)
+        self.shell.open_link(self.target)
 
     def on_click(self, event: events.Click) -> None:
         """What lies under the pointer; right of a row's words, what the row opens if it is one thing alone."""
@@ -132,11 +132,11 @@ class Panel(NonScrollingWidget):
         for part, role in line:
             end += cell_width([(part, role)])
             if end > event.x:
-                row = {target_of(role) for _, role in line} - {""}
-                self._target = target_of(role) or ("".join(row) if len(row) == 1 else "")
+                row = {link_of_role(role) for _, role in line} - {""}
+                self._target = link_of_role(role) or ("".join(row) if len(row) == 1 else "")
                 if self._target:
                     event.stop()
-                    self.shell.open_target(self._target)
+                    self.shell.open_link(self._target)
                 return
 
     def on_focus(self) -> None:
@@ -184,7 +184,7 @@ class Panel(NonScrollingWidget):
         raw = (self.draw(width, self.visible_rows(height)) if drawn is None else drawn)[:height]
         if self.has_focus and (at := self.target):
             raw = [
-                [(part, role + HIGHLIGHT if target_of(role) == at else role) for part, role in line]
+                [(part, role + HIGHLIGHT if link_of_role(role) == at else role) for part, role in line]
                 for line in raw
             ]
         theme = self.app.theme

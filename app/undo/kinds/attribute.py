@@ -62,7 +62,7 @@ def settle_values(values: Mapping[str, str], keep: Sequence[int] = ()) -> Attrib
     abandoned one goes on when the device answers: half of it would look as if somebody else had set the rest.
     """
     pairs = [[path, selected_word(text)] for path, text in values.items()]
-    return _ask_child({"settle": pairs}, list(values), keep, finish=True)
+    return _ask_child({"settle": pairs}, list(values), keep, may_finish=True)
 
 
 def selected_word(text: str) -> str:
@@ -74,13 +74,13 @@ def selected_word(text: str) -> str:
 
 
 def _ask_child(
-    request: Mapping[str, object], paths: Sequence[str], keep: Sequence[int], *, finish: bool = False
+    request: Mapping[str, object], paths: Sequence[str], keep: Sequence[int], *, may_finish: bool = False
 ) -> AttributeTexts:
     if not paths:
         return {}
     try:
         answers = bounded_child.ask_child(
-            "hostdx.app.undo.kinds.attribute", request, timeout_s=TIMEOUT_S, keep=keep, finish=finish
+            "hostdx.app.undo.kinds.attribute", request, timeout_s=TIMEOUT_S, keep=keep, may_finish=may_finish
         )
     except bounded_child.StuckChild as why:
         return {path: AttributeTrouble(errno.ETIMEDOUT, str(why), why.writer) for path in paths}

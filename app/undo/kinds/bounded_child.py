@@ -40,12 +40,12 @@ class DeadChild(Exception):
 
 
 def ask_child(
-    module: str, request: object, *, timeout_s: float, keep: Sequence[int] = (), finish: bool = False
+    module: str, request: object, *, timeout_s: float, keep: Sequence[int] = (), may_finish: bool = False
 ) -> Any:
     """Return what `python -m MODULE` answers. Raises Stuck, Died, OSError.
 
     `timeout_s` begins anew whenever the child says that it goes on. `keep` are descriptors that the child holds too:
-    the journal's lock stays taken as long as anything is under way. `finish`: no answer in time, and it goes on with
+    the journal's lock stays taken as long as anything is under way. `may_finish`: no answer in time, it goes on with
     what it was asked for as soon as it can; else it is killed and ends after the step that it is in.
     """
     # not in the child: whoever stops a run waits until it has started
@@ -68,13 +68,13 @@ def ask_child(
         child.wait(timeout_s)
         return json.loads(answer)
     except (TimeoutError, subprocess.TimeoutExpired):
-        _kill_unless(child, finish)
+        _kill_unless(child, may_finish)
         raise StuckChild(timeout_s, me if is_living(me) else None) from None
     except (ValueError, BrokenPipeError):
         raise DeadChild("the child that should do it died") from None
     finally:
         if child.returncode is None:
-            _kill_unless(child, finish)
+            _kill_unless(child, may_finish)
         for pipe in (child.stdin, child.stdout):
             with contextlib.suppress(OSError):
                 pipe.close()

@@ -98,7 +98,7 @@ def _make_in(parent: int, path: Path) -> Inode:
     """mkdir(2) gives no descriptor: what is opened by that name must be as new and as empty as what was just made."""
     began_ns = time.time_ns()
     os.mkdir(path.name, 0o700, dir_fd=parent)
-    new_directory = PrivateDirectory.open_at(parent, str(path))
+    new_directory = PrivateDirectory.open_last_part(parent, str(path))
     try:
         inode = inode_of(new_directory.fd)
         new = inode.born_ns is None or inode.born_ns > began_ns - CLOCKS_DIFFER_NS
@@ -157,7 +157,7 @@ def remove_tree(
             return UndoOutcome(
                 "failed", f"{path}: something is mounted on it; `umount` it, then `hostdx undo`"
             )
-        held = PrivateDirectory.open_at(parent, str(path))
+        held = PrivateDirectory.open_last_part(parent, str(path))
         try:
             rebooted = place is not None and place.boot != boot_id()
             if inode is not None and inode.is_same_inode(inode_of(held.fd), rebooted=rebooted):

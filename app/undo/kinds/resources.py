@@ -51,7 +51,7 @@ def find_namespace_holders(name: str) -> dict[int, int]:
     return start_times
 
 
-def end_holders(name: str) -> UndoOutcome:
+def kill_namespace_holders(name: str) -> UndoOutcome:
     """Ends them and waits until they are gone; repeatable."""
     if not name.startswith("hostdx"):
         return UndoOutcome("failed", f"{name}: not a namespace of ours")
@@ -108,5 +108,5 @@ def remove_resource(entry: JournalEntry, keep: tuple[int, ...]) -> UndoOutcome:
     return (
         own_groups.remove_group(entry.value)
         if entry.action.resource == "cgroup"
-        else end_holders(entry.value)
+        else kill_namespace_holders(entry.value)
     )

@@ -12,7 +12,7 @@ from hostdx.probes.engine.disk.flush import flush_file_system
 from hostdx.probes.engine.measured import BenchRefused, Measured, MeasurementInvalid
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.diskstats import counter_growth, moved_bytes
+from hostdx.probes.system.disk.diskstats import counter_growth, disk_bytes
 
 LOOK_S = 0.02  # between two looks at what a bounded command has written
 
@@ -53,7 +53,7 @@ class CommandBench:
             The command is killed and MeasurementInvalid raised when it is about to pass `most_bytes`, by what the
             kernel accounts to it and its children or by the devices' counters, whichever is more.
         """
-        device = moved_bytes(self.host, self.leaves, "both")
+        device = disk_bytes(self.host, self.leaves, "both")
         env = os.environ | {"TMPDIR": self.private.proc_path, "LC_ALL": "C"}
         order = CommandOrder(argv=self.argv, cwd=self.private.proc_path, env=env, at_most_s=self.at_most_s)
         async with Supervisors() as supervisors:
@@ -78,7 +78,7 @@ class CommandBench:
             seconds=run.wall_s,
             values={"seconds": run.wall_s},
             operations=1,
-            device_bytes=counter_growth(device, moved_bytes(self.host, self.leaves, "both")),
+            device_bytes=counter_growth(device, disk_bytes(self.host, self.leaves, "both")),
             cpu_s=run.cpu_s,
         )
 
@@ -108,7 +108,7 @@ class CommandBench:
         await flush_file_system(self.private, 2.0)
 
     def _device_written_bytes(self) -> int:
-        return moved_bytes(self.host, self.leaves, "write") or 0
+        return disk_bytes(self.host, self.leaves, "write") or 0
 
 
 def _stopped_for_writes_text(name: str, most: int, by_itself: int, by_disk: int) -> str:

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from hostdx.probes.engine.command import process_tree
 from hostdx.probes.engine.command.process_tree import read_content_or_empty
 from hostdx.probes.number_text import parse_signed
-from hostdx.probes.reading.process_stat import read_own_stat
+from hostdx.probes.reading.process_stat import read_live_stat
 
 ROOT = "/sys"
 PACKAGES = (
@@ -96,7 +96,7 @@ class TreeTimeline:
         io = (0, 0) if reaped_io is None else (reaped_io[0], reaped_io[1])
         readable = reaped_io is not None
         for pid in pids:
-            stat = read_own_stat(pid)
+            stat = read_live_stat(pid)
             if stat is None:
                 continue
             ticks += stat.user_ticks + stat.system_ticks + stat.children_ticks

@@ -24,7 +24,7 @@ EVENTS = {
 }
 
 
-class PerfCounters:
+class CountersFromExec:
     """Those that this host has and allows; the user's part alone where the kernel's may not be counted."""
 
     def __init__(self, events: Mapping[str, PerfEvent] = EVENTS) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hostdx.probes.number_text import parse_unsigned, parse_unsigned_list
-from hostdx.probes.reading.process_stat import read_own_stat
+from hostdx.probes.reading.process_stat import read_live_stat
 
 MAX_PROCESSES = 4000  # a fork bomb does not keep us looking
 MAX_THREADS = 4000
@@ -44,7 +44,7 @@ def living_descendants(of: int) -> list[int]:
 
 def process_state(pid: int) -> str:
     """The letter of /proc/PID/stat; empty for one that is gone."""
-    stat = read_own_stat(pid)
+    stat = read_live_stat(pid)
     return "" if stat is None else stat.state_letter
 
 
@@ -112,7 +112,7 @@ class TreeTime:
 
     def _look_at_thread(self, pid: int, thread: int) -> None:
         times = read_content_or_empty(f"/proc/{pid}/task/{thread}/schedstat").split()
-        stat = read_own_stat(f"{pid}/task/{thread}")
+        stat = read_live_stat(f"{pid}/task/{thread}")
         numbers = parse_unsigned_list(times[:2])
         if numbers is None or len(numbers) < 2 or stat is None:
             return

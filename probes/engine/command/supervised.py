@@ -33,10 +33,10 @@ LINE_BYTES = 8 * OUTPUT_BYTES  # of an answer: a byte takes six at most in JSON
 class CommandOrder(msgspec.Struct, frozen=True, kw_only=True):
     """What is started and how. Never given to a shell. `env` is the whole environment; `cpus` empty: any.
 
-    `ionice` is (class, level) as ioprio_set(2) has them, empty: as it is. `keep`: bytes of standard output kept, its
+    `ionice` is (class, level) as ioprio_set(2) has them, empty: as it is. `kept_bytes`: of standard output, its
     end; with 0 it goes to /dev/null, unread. `group`: the control group (version 2) that it runs in.
     `chains`: with call chains.
-    `most_bytes`: it is ended when it has caused more to be written, as seen at a look; 0: unbounded.
+    `max_written_bytes`: it is ended when it has caused more to be written, as seen at a look; 0: unbounded.
     """
 
     argv: tuple[str, ...]
@@ -46,10 +46,10 @@ class CommandOrder(msgspec.Struct, frozen=True, kw_only=True):
     node: int | None = None
     nice: int = 0
     ionice: tuple[int, ...] = ()
-    keep: int = 0
+    kept_bytes: int = 0
     group: str = ""
     chains: bool = False
-    most_bytes: int = 0
+    max_written_bytes: int = 0
     at_most_s: float = 600.0
 
 

@@ -93,7 +93,7 @@ class Supervisor:
         signal.signal(signal.SIGTERM, self._on_stop_signal)
         self.is_told_to_stop = False
         self.errors = OutputTail(4096)
-        self.output = OutputTail(order["keep"]) if order["keep"] else None
+        self.output = OutputTail(order["kept_bytes"]) if order["kept_bytes"] else None
 
     def _on_stop_signal(self, *_: object) -> None:
         self.is_told_to_stop = True
@@ -103,7 +103,7 @@ class Supervisor:
         group = self.order.get("group", "")
         before = group_counters.read_group_counters(group)
         pipeline = topdown.find_top_down_events()
-        counters = perf_events.PerfCounters(perf_events.EVENTS | (pipeline.events if pipeline else {}))
+        counters = perf_events.CountersFromExec(perf_events.EVENTS | (pipeline.events if pipeline else {}))
         chains = self.order.get("chains", False)
         self.wait_sampling = ProfileSampling(
             self.order["cpus"], chains=chains, listed=process_tree.list_descendants
@@ -112,14 +112,14 @@ class Supervisor:
         self.wait_sampling.start()
         self.began_ns, problem = self._start_command()
         if problem:
-            self._reap_children()
+            self._reap_and_add_usage()
             return {"problem": problem}
         stopped = self._watch_until_end_or_stop()
         ended_ns = self.ended_ns or time.perf_counter_ns()
         self.energy.add_energy()
         stalls = group_counters.group_counters_since(before, group_counters.read_group_counters(group))
-        left, survivors = process_tree.end_descendants(os.getpid(), GRACE_S, self._reap_children)
-        self._reap_children()
+        left, survivors = process_tree.end_descendants(os.getpid(), GRACE_S, self._reap_and_add_usage)
+        self._reap_and_add_usage()
         spent = self.look.total_time
         cpu_s = self.user_s + self.system_s
         looked = min(1.0, spent.ran_ns / 1e9 / cpu_s) if cpu_s > 0 else 1.0
@@ -252,7 +252,7 @@ class Supervisor:
         until = time.monotonic() + self.order["at_most_s"]
         next_look = time.monotonic() + LOOK_S / 5
         every_s, listed = LOOK_S, list[int]()
-        self._reap_children()
+        self._reap_and_add_usage()
         while self.status is None:
             now = time.monotonic()
             if now >= until:
@@ -267,19 +267,19 @@ class Supervisor:
                 self._sample_groups_energy_and_memory(pids)
                 if self._has_written_too_much(pids):
                     return "bytes"
-                bounded = pids != listed or self.order.get("most_bytes", 0)
+                bounded = pids != listed or self.order.get("max_written_bytes", 0)
                 every_s = LOOK_S if bounded else min(MAX_LOOK_S, 1.5 * every_s)
                 listed = pids
                 next_look = time.monotonic() + max(every_s, LOOK_COST * cost_s)
             self.wait_sampling.take_samples()
-            next_at = min(until, next_look, self.wait_sampling.next_due)
+            next_at = min(until, next_look, self.wait_sampling.next_due_s)
             ready = poll.poll(max(0, next_at - time.monotonic()) * 1000 + 1)
             for fd, _ in ready:
                 if fd == 0:
                     return "told"
                 if fd == self.wakeup:
                     self._drain_wakeup()
-                    self._reap_children()
+                    self._reap_and_add_usage()
                 elif not tails[fd].read_more():
                     self._maybe_over(poll, tails, fd)
             if self.is_told_to_stop:
@@ -287,7 +287,7 @@ class Supervisor:
         return ""
 
     def _has_written_too_much(self, pids: list[int]) -> bool:
-        most = self.order.get("most_bytes", 0)
+        most = self.order.get("max_written_bytes", 0)
         if not most:
             return False
         living = (process_tree.read_and_written_bytes(pid) for pid in pids)
@@ -330,7 +330,7 @@ class Supervisor:
         except BlockingIOError:
             pass
 
-    def _reap_children(self) -> None:
+    def _reap_and_add_usage(self) -> None:
         """Waits for all that ended, the command and orphans of it; each is looked at before."""
         while True:
             try:
@@ -389,7 +389,7 @@ def load_modules_before_forks() -> None:
     """What a first call loads (codecs, patterns, `ctypes`): once before many are forked."""
     energy.EnergyCounters()
     topdown.find_top_down_events()
-    perf_events.PerfCounters().read_and_close()
+    perf_events.CountersFromExec().read_and_close()
     _is_delay_accounting_on()
 
 

@@ -51,7 +51,7 @@ class EndedTask(NamedTuple):
         return max(0, 1000 * self.age_us - self.ran_ns - self.waited_ns)
 
     @property
-    def refetching_ns(self) -> int:
+    def reread_wait_ns(self) -> int:
         """Waiting for what was taken away, no second counted twice; in `blocked_ns` as well."""
         return max(self.swapping_ns, self.thrashing_ns)
 
@@ -146,7 +146,7 @@ def task_time_if_complete(ended: list[EndedTask] | None, reaped: set[int], cpu_s
     return TaskTime(
         sum(task.waited_ns for task in ended) / 1e9,
         sum(task.blocked_ns for task in ended) / 1e9,
-        sum(task.refetching_ns for task in ended) / 1e9,
+        sum(task.reread_wait_ns for task in ended) / 1e9,
         sum(task.reclaiming_ns for task in ended) / 1e9,
         sum(task.asleep_ns for task in ended) / 1e9,
     )

@@ -22,7 +22,7 @@ from hostdx.probes.engine.files import FileSet, TestFile, file_part_of_worker
 from hostdx.probes.engine.loads.metadata import supports_links
 from hostdx.probes.engine.measured import BenchRefused, Measured, MeasurementInvalid, WriteBudgetSpent
 from hostdx.probes.engine.pool import SharedWorkers, WorkerFailed, WorkerPool
-from hostdx.probes.engine.spec import BlockReply, Spec
+from hostdx.probes.engine.spec import BlockReply, LoadSpec
 from hostdx.probes.engine.summary import combine_replies, piece_ends
 from hostdx.probes.engine.workloads import (
     IDS,
@@ -37,7 +37,7 @@ from hostdx.probes.engine.workloads import file_set_count as usual_places
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.backing import served_by_memory_reason
-from hostdx.probes.system.disk.diskstats import counter_growth, moved_bytes
+from hostdx.probes.system.disk.diskstats import counter_growth, disk_bytes
 from hostdx.probes.system.disk.failing import cause_and_advice
 from hostdx.probes.system.disk.scheduler import read_inflight_reads_and_writes
 from hostdx.probes.types import is_present
@@ -164,7 +164,7 @@ class StorageBench:
             for bench in benches:
                 bench.links = links
             await fill_files(
-                benches[0].crew.pool, laid, budget, lambda: moved_bytes(host, leaves, "write"), progress
+                benches[0].crew.pool, laid, budget, lambda: disk_bytes(host, leaves, "write"), progress
             )
         except BaseException:
             for bench in benches:
@@ -195,7 +195,7 @@ class StorageBench:
             return
         with suppress(FileExistsError):
             os.mkdir(str(number), 0o700, dir_fd=self.private.fd)
-        held = PrivateDirectory.open_at(self.private.fd, f"{self.private.path}/{number}")
+        held = PrivateDirectory.open_last_part(self.private.fd, f"{self.private.path}/{number}")
         try:
             if self.links:
                 self.links = supports_links(held.fd)
@@ -214,11 +214,7 @@ class StorageBench:
         await self.crew.restart_with_descriptors(self._inherited_fds())
 
     async def measure_block(
-        self,
-        workload: str | EngineLoad,
-        seconds: float,
-        *,
-        min_operations: int | None = None,
+        self, workload: str | EngineLoad, seconds: float, *, min_operations: int | None = None
     ) -> Measured:
         """Measure one window of a load, given by its id or as a load of the caller's own, of about `seconds`.
 
@@ -269,13 +265,7 @@ class StorageBench:
         return min(left, load.most_bytes or left)
 
     async def _measure_once(
-        self,
-        load: EngineLoad,
-        seconds: float,
-        least: int,
-        most_bytes: int | None,
-        *,
-        rehearsal: bool = False,
+        self, load: EngineLoad, seconds: float, least: int, most_bytes: int | None, *, rehearsal: bool = False
     ) -> Measured | None:
         """Measure one window. Return None where it was faster than the windows before, so that its
         bytes ended it, and the write limit allows another.
@@ -322,7 +312,7 @@ class StorageBench:
         least: int,
         most: int | None,
         at_most_s: float,
-    ) -> Spec:
+    ) -> LoadSpec:
         return self.side_spec(load, index, places) | {
             "seed": self._rng.getrandbits(48),
             "slices": ends,
@@ -331,17 +321,13 @@ class StorageBench:
             "at_most_s": at_most_s,
         }
 
-    def side_spec(self, load: EngineLoad, index: int, places: Sequence[int]) -> Spec:
+    def side_spec(self, load: EngineLoad, index: int, places: Sequence[int]) -> LoadSpec:
         """Return what worker `index` of this load does in these file sets. Raise MeasurementInvalid where it cannot."""
-        spec: Spec = {
-            "kind": load.kind,
-            "fd": -1,
-            "stretch": 0.0 if load.control else self.stretch,
-        }
+        spec: LoadSpec = {"kind": load.kind, "fd": -1, "stretch": 0.0 if load.control else self.stretch}
         if load.kind == "metadata":
             if self.private is None:
                 raise MeasurementInvalid(f"{self.directory}: no directory of our own to create files in")
-            names: Spec = {"names": NAMES_AT_ONCE, "links": self.links, "stem": self._rng.getrandbits(32)}
+            names: LoadSpec = {"names": NAMES_AT_ONCE, "links": self.links, "stem": self._rng.getrandbits(32)}
             return spec | names | {"fd": self.private.fd, "folder": str(places[0])}
         if load.kind == "cpu":
             return spec
@@ -368,7 +354,7 @@ class StorageBench:
         """Return the bytes that the disks counted in a load's direction; None without disks or counters."""
         if kind not in ("read", "write"):
             return None
-        return moved_bytes(self.host, self.leaves, kind)
+        return disk_bytes(self.host, self.leaves, kind)
 
     async def finish_requests(self) -> None:
         """Call fdatasync on the written files, then wait until the disks have nothing in flight; at most 2 s.

@@ -22,7 +22,7 @@ from hostdx.probes.engine.measured import (
 )
 from hostdx.probes.engine.pool import WorkerFailed
 from hostdx.probes.engine.slices import TRAIN_AT_LEAST_S, TRAIN_OVERRUN
-from hostdx.probes.engine.spec import Spec
+from hostdx.probes.engine.spec import LoadSpec
 from hostdx.probes.engine.summary import rate_in_load_unit
 from hostdx.probes.engine.workloads import EngineLoad, engine_load
 from hostdx.probes.system.disk.diskstats import counter_growth
@@ -91,7 +91,7 @@ class StorageBatches(BatchSource[StorageBench]):
             places = [drawn[at // len(self._benches) % len(drawn)] for at in range(len(order))]
         visited = sorted(set(zip(order, places, strict=True)))
         numbers = {both: number for number, both in enumerate(visited)}
-        specs: list[Spec] = [
+        specs: list[LoadSpec] = [
             {
                 "sides": self._side_specs(worker, visited),
                 "seed": self._rng.getrandbits(48),
@@ -138,7 +138,7 @@ class StorageBatches(BatchSource[StorageBench]):
         for bench in self._benches:
             await bench.finish_requests()
 
-    def _side_specs(self, worker: int, visited: Sequence[tuple[int, int]]) -> list[Spec]:
+    def _side_specs(self, worker: int, visited: Sequence[tuple[int, int]]) -> list[LoadSpec]:
         """Return what a worker does on each side in each file set that is used."""
         sides, unfit = [], {}
         for number, place in visited:

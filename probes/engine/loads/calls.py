@@ -24,7 +24,7 @@ from hostdx.probes.engine.loads.pinned_loads import (
     make_placed,
     make_system_call,
 )
-from hostdx.probes.engine.spec import Spec
+from hostdx.probes.engine.spec import LoadSpec
 
 PAGE = mmap.PAGESIZE
 PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # Python's own default is shared: another kind of page
@@ -41,7 +41,7 @@ Made = tuple[Operation, Callable[[int], None]]  # the operation, and what must b
 _kept_between_slices: dict[str, Any] = {}
 
 
-def prepare_calls(spec: Spec) -> loops.PreparedOperation:
+def prepare_calls(spec: LoadSpec) -> loops.PreparedOperation:
     """As `operations.prepare_operation`; it draws the numbers of the operations."""
     operation, finish = MAKERS[spec["call"]](spec)
     counting = itertools.count()
@@ -56,12 +56,12 @@ def _do_nothing(_done: int) -> None:
     pass
 
 
-def _without_finish(maker: Callable[[Spec], Operation]) -> Callable[[Spec], Made]:
+def _without_finish(maker: Callable[[LoadSpec], Operation]) -> Callable[[LoadSpec], Made]:
     """An operation that leaves nothing to be done after a slice."""
     return lambda spec: (maker(spec), _do_nothing)
 
 
-def make_copy(spec: Spec) -> Made:
+def make_copy(spec: LoadSpec) -> Made:
     """memcpy through a buffer larger than a core's caches, a mebibyte an operation. `bytes`: of each buffer."""
     size: int = spec["bytes"]
     buffers = _kept_between_slices.setdefault("copied", {})
@@ -79,7 +79,7 @@ def make_copy(spec: Spec) -> Made:
     return copy_piece, _do_nothing
 
 
-def make_fault(_spec: Spec) -> Made:
+def make_fault(_spec: LoadSpec) -> Made:
     """Small pages touched for the first time, then given back."""
     if "faulted" not in _kept_between_slices:
         area = mmap.mmap(-1, FAULTED_PAGES * PAGE, flags=PRIVATE)
@@ -95,7 +95,7 @@ def make_fault(_spec: Spec) -> Made:
     return touch_and_return, _do_nothing
 
 
-def make_switch(spec: Spec) -> Made:
+def make_switch(spec: LoadSpec) -> Made:
     """A byte to and fro between two processes on one CPU: two switches each time. `cpu`: where both are bound to."""
     if "switching" not in _kept_between_slices:
         there, back = os.pipe(), os.pipe()
@@ -105,7 +105,7 @@ def make_switch(spec: Spec) -> Made:
             while os.read(there[0], 1):
                 os.write(back[1], b"x")
 
-        fork_partner(echo_bytes, keep=(there[0], back[1]), leave=(there[1], back[0]))
+        fork_partner(echo_bytes, fds=(there[0], back[1]), own_fds=(there[1], back[0]))
         _kept_between_slices["switching"] = there[1], back[0]
     out, into = _kept_between_slices["switching"]
     everywhere = os.sched_getaffinity(0)
@@ -119,7 +119,7 @@ def make_switch(spec: Spec) -> Made:
     return switch_to_and_fro, lambda _done: os.sched_setaffinity(0, everywhere)
 
 
-def make_pipe(_spec: Spec) -> Made:
+def make_pipe(_spec: LoadSpec) -> Made:
     """64 KiB through a pipe to another process, which says when it has them."""
     if "piping" not in _kept_between_slices:
         there, back = os.pipe(), os.pipe()
@@ -134,7 +134,7 @@ def make_pipe(_spec: Spec) -> Made:
                     left -= received
                 os.write(back[1], b"x")
 
-        fork_partner(drain_pipe, keep=(there[0], back[1]), leave=(there[1], back[0]))
+        fork_partner(drain_pipe, fds=(there[0], back[1]), own_fds=(there[1], back[0]))
         _kept_between_slices["piping"] = there[1], back[0]
     out, into = _kept_between_slices["piping"]
     data = memoryview(bytes(PIPED_BYTES))
@@ -148,7 +148,7 @@ def make_pipe(_spec: Spec) -> Made:
     return send_through_pipe, _do_nothing
 
 
-def make_fork(_spec: Spec) -> Made:
+def make_fork(_spec: LoadSpec) -> Made:
     """fork, the child's end, and waiting for it."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, the kernel would wait in our place (waitpid(2))
 
@@ -161,7 +161,7 @@ def make_fork(_spec: Spec) -> Made:
     return fork_and_wait, _do_nothing
 
 
-def make_exec(spec: Spec) -> Made:
+def make_exec(spec: LoadSpec) -> Made:
     """A new program started and waited for: exec, the dynamic linker, exit."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     program: str = spec["program"]
@@ -174,7 +174,7 @@ def make_exec(spec: Spec) -> Made:
     return start_and_wait, _do_nothing
 
 
-def make_create(spec: Spec) -> Made:
+def make_create(spec: LoadSpec) -> Made:
     """Empty files in the directory `fd`, kept until `make_delete`."""
     files: list[str] = _kept_between_slices.setdefault("files", [])
     stem, directory = f"hostdx-{os.getpid()}", spec["fd"]
@@ -187,7 +187,7 @@ def make_create(spec: Spec) -> Made:
     return create_file, _do_nothing
 
 
-def make_stat(spec: Spec) -> Made:
+def make_stat(spec: LoadSpec) -> Made:
     """stat of the files that `make_create` left, one after the other."""
     files: list[str] = _kept_between_slices.setdefault("files", [])
     directory = spec["fd"]
@@ -198,7 +198,7 @@ def make_stat(spec: Spec) -> Made:
     return stat_file, _do_nothing
 
 
-def make_delete(spec: Spec) -> Made:
+def make_delete(spec: LoadSpec) -> Made:
     """Deletes them again; what a slice leaves is deleted after it, outside of its time."""
     files: list[str] = _kept_between_slices.setdefault("files", [])
     directory = spec["fd"]
@@ -213,7 +213,7 @@ def make_delete(spec: Spec) -> Made:
     return delete_file, delete_rest
 
 
-def make_tcp(_spec: Spec) -> Made:
+def make_tcp(_spec: LoadSpec) -> Made:
     """256 KiB over a TCP connection within the host; the other end says when it has them."""
     if "tcp" not in _kept_between_slices:
         with socket.create_server(("127.0.0.1", 0)) as server:
@@ -233,7 +233,7 @@ def make_tcp(_spec: Spec) -> Made:
                     left -= received
                 peer.send(b"x")
 
-        fork_partner(receive_all, leave=(client.fileno(),))
+        fork_partner(receive_all, own_fds=(client.fileno(),))
         peer.close()
         client.settimeout(REPLY_S)
         _kept_between_slices["tcp"] = client
@@ -247,7 +247,7 @@ def make_tcp(_spec: Spec) -> Made:
     return send_and_confirm, _do_nothing
 
 
-def make_udp(_spec: Spec) -> Made:
+def make_udp(_spec: LoadSpec) -> Made:
     """A datagram of 1 KiB to another process of the host, and back."""
     if "udp" not in _kept_between_slices:
         client, peer = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
@@ -260,7 +260,7 @@ def make_udp(_spec: Spec) -> Made:
             while True:
                 peer.send(peer.recv(DATAGRAM_BYTES))
 
-        fork_partner(echo_datagrams, leave=(client.fileno(),))
+        fork_partner(echo_datagrams, own_fds=(client.fileno(),))
         peer.close()
         client.settimeout(REPLY_S)
         _kept_between_slices["udp"] = client
@@ -274,7 +274,7 @@ def make_udp(_spec: Spec) -> Made:
     return exchange_datagram, _do_nothing
 
 
-MAKERS: dict[str, Callable[[Spec], Made]] = {
+MAKERS: dict[str, Callable[[LoadSpec], Made]] = {
     "integer": _without_finish(make_integer),
     "hash": _without_finish(make_hash),
     "compress": _without_finish(make_compress),

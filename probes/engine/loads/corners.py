@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from hostdx.probes.engine import loops
-from hostdx.probes.engine.spec import Spec
+from hostdx.probes.engine.spec import LoadSpec
 
 Step = Callable[[int], object]
 Call = Callable[[bytes], object]
@@ -27,7 +27,7 @@ RECORD_BUFFERS = 5
 
 
 def prepare_corner(
-    spec: Spec, turns: Iterator[loops.Buffers], buffers: loops.Buffers
+    spec: LoadSpec, turns: Iterator[loops.Buffers], buffers: loops.Buffers
 ) -> loops.PreparedOperation:
     """As `operations.prepare_operation`; it draws the numbers of the operations."""
     phase, counting = spec["corner"], itertools.count()
@@ -65,7 +65,7 @@ def prepare_corner(
     )
 
 
-def _open_targets(spec: Spec) -> list[int]:
+def _open_targets(spec: LoadSpec) -> list[int]:
     """The file once more, or the directories below `fds[0]`."""
     phase, fd = spec["corner"], spec["fds"][0]
     if phase == "write":
@@ -83,11 +83,11 @@ def open_folder(name: str, below: int) -> int:
     return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=below)
 
 
-def file_names_of(spec: Spec) -> list[str]:
+def file_names_of(spec: LoadSpec) -> list[str]:
     return [f"{spec['stem']}.{number}" for number in range(spec["names"])]
 
 
-def _record_step(spec: Spec, fd: int, turns: Iterator[loops.Buffers], buffers: loops.Buffers) -> Step:
+def _record_step(spec: LoadSpec, fd: int, turns: Iterator[loops.Buffers], buffers: loops.Buffers) -> Step:
     size, first, stride = spec["block_bytes"], spec["first"], spec["stride"]
 
     def write(number: int) -> None:
@@ -102,7 +102,7 @@ def _record_step(spec: Spec, fd: int, turns: Iterator[loops.Buffers], buffers: l
     return write if spec["corner"] == "write" else read
 
 
-def _name_call(spec: Spec, turns: Iterator[loops.Buffers], buffers: loops.Buffers) -> Call:
+def _name_call(spec: LoadSpec, turns: Iterator[loops.Buffers], buffers: loops.Buffers) -> Call:
     """Return what is done to a name in the current directory: with as little beside the system calls as Python has."""
     size, opened, close, writev, readv = spec["block_bytes"], os.open, os.close, os.writev, os.readv
 
@@ -148,7 +148,7 @@ def _inside_directory(directory: int) -> Iterator[None]:
 
 
 def _run_over_names(
-    spec: Spec, call: Call, names: Sequence[bytes], offsets: Iterator[int], stop: int, note: loops.Note
+    spec: LoadSpec, call: Call, names: Sequence[bytes], offsets: Iterator[int], stop: int, note: loops.Note
 ) -> int:
     """Pass by pass, with nothing between two calls: names in memory are asked in 1.2 µs, created in 10, and a clock, a
     closure and a path of two parts take a microsecond more. What is noted of each is their mean.
@@ -169,7 +169,7 @@ def _run_over_names(
     return ended
 
 
-def _find_entries(spec: Spec, directories: Sequence[int], passes: Iterator[int], note: loops.Note) -> int:
+def _find_entries(spec: LoadSpec, directories: Sequence[int], passes: Iterator[int], note: loops.Note) -> int:
     """All entries of the directories, a pass an operation: the name is looked at first, what has it is asked."""
     wanted, size, since = spec["wanted"], spec["block_bytes"], spec["since_ns"]
     now = time.perf_counter_ns

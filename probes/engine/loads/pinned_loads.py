@@ -31,8 +31,8 @@ from collections.abc import Callable
 
 from hostdx.probes.children.parent_death import fork_partner
 from hostdx.probes.engine.loads.memory_policy import bind_memory, buffer_address, count_pages_by_node
-from hostdx.probes.engine.spec import Spec
-from hostdx.probes.reading.process_stat import read_own_stat
+from hostdx.probes.engine.spec import LoadSpec
+from hostdx.probes.reading.process_stat import read_live_stat
 
 Operation = Callable[[int], None]
 PIECE = 256 << 10  # of a mebibyte: stays in a second-level cache
@@ -42,7 +42,7 @@ REPLY_S = 10.0
 _partners: dict[str, tuple[socket.socket, int]] = {}
 
 
-def make_stream(spec: Spec) -> Operation:
+def make_stream(spec: LoadSpec) -> Operation:
     """A mebibyte, and the partner's word that it has all of it."""
     connection = _connect_partner("stream", _receive_stream, spec)
     data = memoryview(os.urandom(PIECE))
@@ -56,7 +56,7 @@ def make_stream(spec: Spec) -> Operation:
     return send_piece
 
 
-def make_request(spec: Spec) -> Operation:
+def make_request(spec: LoadSpec) -> Operation:
     """A question of 64 bytes and its answer."""
     connection = _connect_partner("ask", _echo_requests, spec)
     data = os.urandom(ASKED)
@@ -69,7 +69,7 @@ def make_request(spec: Spec) -> Operation:
     return send_request
 
 
-def _connect_partner(name: str, serve: Callable[[socket.socket], None], spec: Spec) -> socket.socket:
+def _connect_partner(name: str, serve: Callable[[socket.socket], None], spec: LoadSpec) -> socket.socket:
     """Raises OSError where there is no loopback device, and where the partner may not run on those CPUs."""
     if name not in _partners:
         with socket.create_server(("127.0.0.1", 0)) as server:
@@ -80,7 +80,7 @@ def _connect_partner(name: str, serve: Callable[[socket.socket], None], spec: Sp
         for end in (client, peer):
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         peer.settimeout(None)
-        pid = fork_partner(lambda: serve(peer), leave=(0, 1, client.fileno()))
+        pid = fork_partner(lambda: serve(peer), own_fds=(0, 1, client.fileno()))
         peer.close()
         _partners[name] = client, pid
     connection, pid = _partners[name]
@@ -188,7 +188,7 @@ _buffers: dict[Key, mmap.mmap] = {}
 _chains: dict[Key, PointerChain] = {}
 
 
-def make_placed(spec: Spec) -> tuple[Operation, Callable[[int], None]]:
+def make_placed(spec: LoadSpec) -> tuple[Operation, Callable[[int], None]]:
     """spec: work, cpus (affinity), node (of the memory; null: where the kernel likes), page
     (`small`, `huge`, ``), bytes, store (whose buffers), peer (CPUs of the loopback's other end).
 
@@ -208,11 +208,11 @@ def make_placed(spec: Spec) -> tuple[Operation, Callable[[int], None]]:
 
 def current_cpu() -> int:
     """The CPU that ran this process last; -1 where /proc does not tell."""
-    stat = read_own_stat()
+    stat = read_live_stat()
     return -1 if stat is None else stat.last_cpu
 
 
-def placed_buffer(spec: Spec, which: int) -> mmap.mmap:
+def kept_node_buffer(spec: LoadSpec, which: int) -> mmap.mmap:
     """Touched, and where it should be; kept from slice to slice. Raises OSError where the pages lie elsewhere."""
     key = _buffer_key(spec, which)
     _, node, page, size, _ = key
@@ -232,11 +232,11 @@ def placed_buffer(spec: Spec, which: int) -> mmap.mmap:
     return _buffers[key]
 
 
-def _buffer_key(spec: Spec, which: int) -> Key:
+def _buffer_key(spec: LoadSpec, which: int) -> Key:
     return which, spec.get("node"), spec.get("page", ""), spec["bytes"], spec.get("store", "")
 
 
-def make_integer(_spec: Spec) -> Operation:
+def make_integer(_spec: LoadSpec) -> Operation:
     """A linear congruential generator in the interpreter: branches, integer arithmetic, no system call."""
 
     def compute_integers(_number: int) -> None:
@@ -247,32 +247,32 @@ def make_integer(_spec: Spec) -> Operation:
     return compute_integers
 
 
-def _make_floating(_spec: Spec) -> Operation:
+def _make_floating(_spec: LoadSpec) -> Operation:
     here, there = ([math.sin(n * k) for n in range(STEPS)] for k in (1, 2))
     return lambda _number: (math.dist(here, there), None)[1]
 
 
-def _make_large_numbers(_spec: Spec) -> Operation:
+def _make_large_numbers(_spec: LoadSpec) -> Operation:
     first, second = (
         int.from_bytes(hashlib.shake_128(w).digest(NUMBER_BITS // 8), "big") for w in (b"a", b"b")
     )
     return lambda _number: (first * second, None)[1]
 
 
-def make_hash(_spec: Spec) -> Operation:
+def make_hash(_spec: LoadSpec) -> Operation:
     """SHA-256 of 64 KiB in OpenSSL, which uses the CPU's SHA or vector instructions."""
     data = bytes(range(256)) * (BLOCK // 256)
     return lambda _number: (hashlib.sha256(data).digest(), None)[1]
 
 
-def make_compress(_spec: Spec) -> Operation:
+def make_compress(_spec: LoadSpec) -> Operation:
     """zlib of 64 KiB that are half repetition."""
     half = hashlib.shake_128(b"hostdx").digest(BLOCK // 2)
     data = b"".join(half[at : at + 512] + bytes(512) for at in range(0, len(half), 512))
     return lambda _number: (zlib.compress(data, 1), None)[1]
 
 
-def _make_matrix_product(_spec: Spec) -> Operation:
+def _make_matrix_product(_spec: LoadSpec) -> Operation:
     """numpy's product of 128x128 doubles, on one thread: vector multiply-add. Only where numpy is installed."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
@@ -284,9 +284,9 @@ def _make_matrix_product(_spec: Spec) -> Operation:
     return lambda _number: (matrix @ matrix, None)[1]
 
 
-def _make_copy(spec: Spec) -> Operation:
+def _make_copy(spec: LoadSpec) -> Operation:
     """A mebibyte an operation, round and round through two buffers larger than the caches."""
-    source, target = (memoryview(placed_buffer(spec, which)) for which in (0, 1))
+    source, target = (memoryview(kept_node_buffer(spec, which)) for which in (0, 1))
     pieces = spec["bytes"] // MIB
 
     def copy_piece(number: int) -> None:
@@ -296,15 +296,15 @@ def _make_copy(spec: Spec) -> Operation:
     return copy_piece
 
 
-def _make_chase(spec: Spec) -> Operation:
+def _make_chase(spec: LoadSpec) -> Operation:
     key = _buffer_key(spec, 2)
     if key not in _chains:
-        _chains[key] = PointerChain(placed_buffer(spec, 2))
+        _chains[key] = PointerChain(kept_node_buffer(spec, 2))
     chain = _chains[key]
     return lambda _number: chain.walk_chain(CHASED)
 
 
-def _make_own_cache(_spec: Spec) -> Operation:
+def _make_own_cache(_spec: LoadSpec) -> Operation:
     """Copies 256 KiB to and fro: in the second-level cache of a core that nobody shares."""
     data = bytearray(os.urandom(BLOCK * 4))
     view = memoryview(data)
@@ -317,7 +317,7 @@ def _make_own_cache(_spec: Spec) -> Operation:
     return copy_in_cache
 
 
-def _make_clock(_spec: Spec) -> Operation:
+def _make_clock(_spec: LoadSpec) -> Operation:
     now, many = time.perf_counter_ns, range(READINGS)
 
     def read_clock(_number: int) -> None:
@@ -327,7 +327,7 @@ def _make_clock(_spec: Spec) -> Operation:
     return read_clock
 
 
-def make_system_call(_spec: Spec) -> Operation:
+def make_system_call(_spec: LoadSpec) -> Operation:
     """getppid, which does nothing in the kernel: the way in and out."""
     getppid, many = os.getppid, range(SYSTEM_CALLS)
 
@@ -338,7 +338,7 @@ def make_system_call(_spec: Spec) -> Operation:
     return call_getppid
 
 
-def _release_buffers(_spec: Spec) -> Operation:
+def _release_buffers(_spec: LoadSpec) -> Operation:
     """Gives all buffers back: the next pair of nodes needs the memory."""
     _chains.clear()
     _buffers.clear()
@@ -347,7 +347,7 @@ def _release_buffers(_spec: Spec) -> Operation:
     return lambda _number: None
 
 
-WORKS: dict[str, Callable[[Spec], Operation]] = {
+WORKS: dict[str, Callable[[LoadSpec], Operation]] = {
     "integer": make_integer,
     "floating": _make_floating,
     "large-numbers": _make_large_numbers,

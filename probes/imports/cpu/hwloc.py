@@ -7,7 +7,7 @@ from xml.parsers import expat
 
 import msgspec
 
-from hostdx.probes.imports.model import ImportRefusedError, ImportResult, make_noted
+from hostdx.probes.imports.model import ImportRefusedError, ImportResult, file_facts
 from hostdx.probes.imports.numbers import parse_number
 from hostdx.probes.imports.source import ImportSource
 
@@ -58,7 +58,7 @@ class _HwlocReader:
         self._depth -= 1
 
 
-def parse(source: ImportSource) -> ImportResult:
+def parse_hwloc(source: ImportSource) -> ImportResult:
     reader = _HwlocReader()
     parser = expat.ParserCreate()
     parser.StartElementHandler = reader.start
@@ -85,7 +85,7 @@ def parse(source: ImportSource) -> ImportResult:
         cache_bytes=reader.caches,
         memory_bytes=reader.memory,
     )
-    facts = make_noted(
+    facts = file_facts(
         ("CPUs", detail.pus), ("cores", detail.cores), ("packages", detail.packages), ("memory nodes", detail.numa),
         ("CPU model", detail.cpu_model), ("memory", detail.memory_bytes or None, "B"),
         *((f"{name} size", size, "B") for name, size in detail.cache_bytes.items()),

@@ -9,7 +9,7 @@ from hostdx.probes.imports.model import (
     ImportRefusedError,
     ImportResult,
     compare_claim,
-    make_noted,
+    file_facts,
 )
 from hostdx.probes.imports.numbers import MIB, parse_number
 from hostdx.probes.imports.source import ImportSource
@@ -32,7 +32,7 @@ class Numactl(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     distances: dict[int, tuple[int, ...]] = {}
 
 
-def parse(source: ImportSource) -> ImportResult:
+def parse_numactl(source: ImportSource) -> ImportResult:
     nodes: int | None = None
     cpus: dict[int, tuple[int, ...]] = {}
     sizes: dict[str, dict[int, int]] = {"size": {}, "free": {}}
@@ -50,10 +50,10 @@ def parse(source: ImportSource) -> ImportResult:
             distances[int(match[1])] = tuple(int(f) for f in match[2].split()[:_MAX_NODES] if len(f) < 9)
     if nodes is None or not sizes["size"]:
         raise ImportRefusedError("numactl: no nodes in it", "import the output of numactl -H")
-    facts = make_noted(("memory nodes", nodes))
+    facts = file_facts(("memory nodes", nodes))
     for node, size in sizes["size"].items():
         free = sizes["free"].get(node)
-        facts += make_noted(
+        facts += file_facts(
             ("memory", size * MIB, "B"), ("free memory", free and free * MIB, "B"), ("CPUs", len(cpus.get(node, ()))),
             ("distances", list(distances[node]) if node in distances else None), subject=f"node:{node}",
         )  # fmt: skip

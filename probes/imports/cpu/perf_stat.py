@@ -141,21 +141,21 @@ class _PerfRuns:
         self.runs[-1].add(count)
 
 
-def is_csv_recognised(source: ImportSource) -> bool:
+def is_perf_csv(source: ImportSource) -> bool:
     lines = [line.decode("latin-1") for line in source.head.split(b"\n", 60)[:60]]
     hits = [line for line in lines if _CSV.match(line[:_MAX_LINE_START])]
     return len(hits) >= 2 and any(name in line for line in hits for name in _KNOWN)
 
 
-def parse_json(source: ImportSource) -> ImportResult:
+def parse_perf_json(source: ImportSource) -> ImportResult:
     return _sum_counts("perf-json", source, _json_counts)
 
 
-def parse_csv(source: ImportSource) -> ImportResult:
+def parse_perf_csv(source: ImportSource) -> ImportResult:
     return _sum_counts("perf-csv", source, _csv_counts)
 
 
-def parse_text(source: ImportSource) -> ImportResult:
+def parse_perf_text(source: ImportSource) -> ImportResult:
     return _sum_counts("perf-text", source, _text_counts)
 
 

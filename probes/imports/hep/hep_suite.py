@@ -16,9 +16,9 @@ from hostdx.probes.imports.model import (
     ImportRefusedError,
     ImportResult,
     ImportTrouble,
-    make_noted,
+    file_facts,
 )
-from hostdx.probes.imports.numbers import parse_number, parse_truncated
+from hostdx.probes.imports.numbers import parse_and_truncate, parse_number
 from hostdx.probes.imports.source import ImportSource
 
 _UNKNOWN = ("not_available", "not_defined", "")
@@ -45,7 +45,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     profiles: tuple[Profile, ...] = ()
 
 
-def parse(source: ImportSource) -> ImportResult:
+def parse_hep_suite(source: ImportSource) -> ImportResult:
     document = json_text.decode_untyped(source.data, "hep-benchmark-suite")
     if not isinstance(document, dict) or not isinstance(document.get("profiles"), dict):
         raise ImportRefusedError(
@@ -93,18 +93,18 @@ def parse(source: ImportSource) -> ImportResult:
         profiles=tuple(profiles),
     )
     kib = parse_number(memory.get("Mem_Total"))
-    facts = make_noted(
+    facts = file_facts(
         ("model", detail_suite.cpu_model),
-        ("threads", parse_truncated(detail_suite.cpus)),
-        ("sockets", parse_truncated(detail_suite.sockets)),
-        ("threads per core", parse_truncated(detail_suite.threads_per_core)),
+        ("threads", parse_and_truncate(detail_suite.cpus)),
+        ("sockets", parse_and_truncate(detail_suite.sockets)),
+        ("threads per core", parse_and_truncate(detail_suite.threads_per_core)),
         ("microcode", _known_text(cpu.get("Microcode"))),
         ("governor", _known_text(cpu.get("Power_Policy"))),
         subject="cpu",
     )
-    facts += make_noted(("total", int(kib * 1024) if kib is not None else None, "B"), subject="memory")
-    facts += make_noted(("release", _known_text(software.get("kernel_version"))), subject="kernel")
-    facts += make_noted(("name", _known_text(software.get("os_version"))), subject="os")
+    facts += file_facts(("total", int(kib * 1024) if kib is not None else None, "B"), subject="memory")
+    facts += file_facts(("release", _known_text(software.get("kernel_version"))), subject="kernel")
+    facts += file_facts(("name", _known_text(software.get("os_version"))), subject="os")
     if not measures:
         troubles.append(ImportTrouble(id="suite.nothing", fatal=True))
     return ImportResult(

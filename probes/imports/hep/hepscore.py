@@ -23,8 +23,8 @@ from hostdx.probes.imports.model import (
     ImportTrouble,
     Noted,
     compare_claim,
+    file_facts,
     make_measures,
-    make_noted,
     parse_uname,
 )
 from hostdx.probes.imports.numbers import geometric_mean, parse_integer, parse_number
@@ -71,7 +71,7 @@ class HepScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     measured: bool = True  # False: score −1 or 0, nothing ran
 
 
-def parse(source: ImportSource) -> ImportResult:
+def parse_hepscore(source: ImportSource) -> ImportResult:
     document = json_text.decode_untyped(source.data, "hep-score")
     if not isinstance(document, dict) or not isinstance(document.get("benchmarks"), dict):
         raise ImportRefusedError('hep-score: no "benchmarks" in it', "import the HEPscore result file")
@@ -258,7 +258,7 @@ def _stored_medians(w: HepWorkload) -> list[Contradiction]:
 
 
 def list_facts(detail: HepScore) -> list[Noted]:
-    facts = make_noted(
+    facts = file_facts(
         ("scaling", detail.scaling),
         ("repetitions", detail.repetitions),
         ("reference machine", detail.reference),
@@ -268,11 +268,11 @@ def list_facts(detail: HepScore) -> list[Noted]:
     for w in detail.workloads:
         if w.copies is not None and w.threads_per_copy is not None:
             both = (("copies", w.copies), ("threads per copy", w.threads_per_copy))
-            facts += make_noted(*both, subject=f"workload:{w.name}")
+            facts += file_facts(*both, subject=f"workload:{w.name}")
     return [*facts, *parse_uname(detail.environment.get("system"))[1]]
 
 
-def parse_workload(source: ImportSource) -> ImportResult:
+def parse_hep_workload(source: ImportSource) -> ImportResult:
     """A workload's own `…_summary.json`, in its old layout (everything at the top) or the new one."""
     document = json_text.decode_untyped(source.data, "hep-workload")
     top = mapping_or_empty(document)
@@ -309,7 +309,7 @@ def parse_workload(source: ImportSource) -> ImportResult:
             )
             for key, v in scores.items()
         ),
-        facts=tuple(make_noted(("copies", copies), ("threads per copy", threads), ("events per thread", events))),
+        facts=tuple(file_facts(("copies", copies), ("threads per copy", threads), ("events per thread", events))),
         troubles=tuple(troubles),
         detail=HepWorkload(
             name=name, version=text_or_number(app.get("version")), copies=copies, threads_per_copy=threads,

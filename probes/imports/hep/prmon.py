@@ -24,12 +24,12 @@ from hostdx.probes.imports.model import (
     ImportTrouble,
     MissingValue,
     compare_claim,
-    draw_points,
+    file_facts,
     make_measures,
-    make_noted,
     make_troubles,
+    points_to_draw,
 )
-from hostdx.probes.imports.numbers import KIB, is_claim_close, parse_column, parse_number, parse_truncated
+from hostdx.probes.imports.numbers import KIB, is_claim_close, parse_and_truncate, parse_column, parse_number
 from hostdx.probes.imports.sample_series import SampleClock, SampleSeries
 from hostdx.probes.imports.source import ImportSource
 
@@ -82,7 +82,7 @@ class PrmonJson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     hw: str | None = None
 
 
-def parse_text(source: ImportSource) -> ImportResult:
+def parse_prmon_text(source: ImportSource) -> ImportResult:
     lines = source.read_lines()
     columns = tuple(name.strip() for name in next(lines).split("\t"))[:_MAX_COLUMNS]
     if "Time" not in columns or "wtime" not in columns:
@@ -121,7 +121,7 @@ def parse_text(source: ImportSource) -> ImportResult:
     return ImportResult(
         kind="prmon-text", tool="prmon", began=epoch_to_iso(detail.first_time - wall if wall else detail.first_time),
         seconds=wall, measures=tuple(measures), missing=missing, troubles=tuple(troubles),
-        points=tuple(draw_points(all_series, _DRAWN, _POINTS)), series=all_series, times=table.clock.times(),
+        points=tuple(points_to_draw(all_series, _DRAWN, _POINTS)), series=all_series, times=table.clock.times(),
         recomputed=("rates from the last value and the wall time",), detail=detail,
     )  # fmt: skip
 
@@ -220,7 +220,7 @@ class _Table:
         )  # fmt: skip
 
 
-def parse_json(source: ImportSource) -> ImportResult:
+def parse_prmon_json(source: ImportSource) -> ImportResult:
     document = json_text.decode_untyped(source.data, "prmon")
     top = mapping_or_empty(document)
     most, mean = numbers_among(top.get("Max")), numbers_among(top.get("Avg"))
@@ -244,11 +244,11 @@ def parse_json(source: ImportSource) -> ImportResult:
         # the average is of whole bytes and wtime of whole seconds
         if not is_claim_close(mean[name], rates[name], 1.0 / max(wall, 1.0) + 0.01, 1.0)
     ]  # fmt: skip
-    facts = make_noted(
+    facts = file_facts(
         ("model", model),
-        ("threads", parse_truncated(cpu.get("CPUs"))),
-        ("sockets", parse_truncated(cpu.get("Sockets"))),
-        ("threads per core", parse_truncated(cpu.get("ThreadsPerCore"))),
+        ("threads", parse_and_truncate(cpu.get("CPUs"))),
+        ("sockets", parse_and_truncate(cpu.get("Sockets"))),
+        ("threads per core", parse_and_truncate(cpu.get("ThreadsPerCore"))),
         subject="cpu",
     )
     return ImportResult(

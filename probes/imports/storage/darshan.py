@@ -19,10 +19,10 @@ from hostdx.probes.imports.model import (
     ImportTrouble,
     Noted,
     compare_claim,
+    file_facts,
     make_measures,
-    make_noted,
 )
-from hostdx.probes.imports.numbers import parse_number, parse_truncated
+from hostdx.probes.imports.numbers import parse_and_truncate, parse_number
 from hostdx.probes.imports.source import ImportSource
 
 MODULES = ("POSIX", "MPI-IO", "STDIO", "H5D")
@@ -113,7 +113,7 @@ class DarshanSums:
         self._files: dict[str, set[str]] = {}
         self._access: dict[str, tuple[str, int]] = {}
 
-    def add_record(self, module: str, rank: int, identifier: str) -> None:
+    def note_record(self, module: str, rank: int, identifier: str) -> None:
         """Called for every counter or once a record: known ones are not counted again."""
         known_records = self._records.setdefault(module, set())
         key = f"{rank} {identifier}"
@@ -170,7 +170,7 @@ class DarshanSums:
         part.common_access_sizes[str(size)] = part.common_access_sizes.get(str(size), 0) + count
 
 
-def parse(source: ImportSource) -> ImportResult:
+def parse_darshan_text(source: ImportSource) -> ImportResult:
     """The text of `darshan-parser` (not `--total` and not `--perf` alone)."""
     head: dict[str, str] = {}
     library = None
@@ -196,18 +196,18 @@ def parse(source: ImportSource) -> ImportResult:
             record_keys.add(f"{fields[1]} {identifier}")
         value = parse_number(fields[4])
         if module in MODULES and value is not None:
-            sums.add_record(module, int(rank), identifier)
+            sums.note_record(module, int(rank), identifier)
             sums.add_counter(module, name, value, f"{fields[1]} {identifier}")
         elif value is not None:
             sums.add_unseen_bytes(module[:40], name, value)
     detail = Darshan(
         exe=head.get("exe"),
         command=head.get("exe"),
-        nprocs=parse_truncated(head.get("nprocs")),
-        jobid=parse_truncated(head.get("jobid")),
+        nprocs=parse_and_truncate(head.get("nprocs")),
+        jobid=parse_and_truncate(head.get("jobid")),
         run_time_s=parse_number(head.get("run time")),
-        start=parse_truncated(head.get("start_time")),
-        end=parse_truncated(head.get("end_time")),
+        start=parse_and_truncate(head.get("start_time")),
+        end=parse_and_truncate(head.get("end_time")),
         log_version=head.get("darshan log version"),
         lib_version=library,
         modules={name: len(records) for name, records in modules.items()},
@@ -243,7 +243,7 @@ def make_result(detail: Darshan, kind: str, partial: bool = False) -> ImportResu
                     )
                 )
         contradictions += _check_histogram(name, part)
-    facts = make_noted(
+    facts = file_facts(
         ("program", detail.exe), ("command", detail.command), ("processes", detail.nprocs), ("job", detail.jobid),
         ("run time", detail.run_time_s, "s"), ("log version", detail.log_version),
     )  # fmt: skip

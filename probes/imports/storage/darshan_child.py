@@ -47,7 +47,7 @@ def _read_log(darshan: Any, log: str) -> dict[str, Any]:
         counts[name] = len(records)
         damaged = damaged or not len(records)
         for record in records:
-            _add_record(sums, name, record)
+            _note_record(sums, name, record)
         if name in sums.io and isinstance(about, dict):
             sums.io[name].partial = bool(about.get("partial_flag"))
     job = report.metadata["job"]
@@ -79,9 +79,9 @@ def _add_unseen_module_bytes(sums: DarshanSums, module: str, report: Any) -> Non
         sums.add_unseen_bytes(module, str(counter), float(value))
 
 
-def _add_record(sums: DarshanSums, module: str, record: Any) -> None:
+def _note_record(sums: DarshanSums, module: str, record: Any) -> None:
     rank, identifier = int(record["rank"]), str(record["id"])
-    sums.add_record(module, rank, identifier)
+    sums.note_record(module, rank, identifier)
     for part in ("counters", "fcounters"):
         for counter, value in record[part].items():
             sums.add_counter(module, str(counter), float(value), f"{rank} {identifier}")

@@ -43,7 +43,7 @@ def _is_old_log(source: ImportSource) -> bool:
     return source.head[:2] in (b"1.", b"2.") and b"\0" in source.head[:8] and source.head[2:4].isdigit()
 
 
-def parse(source: ImportSource) -> ImportResult:
+def parse_darshan_log(source: ImportSource) -> ImportResult:
     if _is_old_log(source):
         version = source.head[:4].decode("ascii", "replace")
         raise ImportRefusedError(

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from hostdx.probes.imports import json_text
-from hostdx.probes.imports.command_options import command_options, neutral_fields
+from hostdx.probes.imports.command_options import neutral_fields, significant_options
 from hostdx.probes.imports.dates import to_iso
 from hostdx.probes.imports.json_text import mapping_or_empty, text_or_number
 from hostdx.probes.imports.model import (
@@ -26,8 +26,8 @@ from hostdx.probes.imports.model import (
     ImportTrouble,
     SeriesPoint,
     compare_claim,
+    file_facts,
     make_measures,
-    make_noted,
     make_troubles,
 )
 from hostdx.probes.imports.numbers import MIB, parse_number
@@ -60,7 +60,7 @@ class ElbenchoPhase(NamedTuple):
     version: str | None
 
 
-def parse(source: ImportSource) -> ImportResult:
+def parse_elbencho(source: ImportSource) -> ImportResult:
     phases = (
         phase
         for _, _, each in json_text.iterate_documents(source.data, dict, "elbencho")
@@ -69,18 +69,18 @@ def parse(source: ImportSource) -> ImportResult:
     return _make_result("elbencho", phases, 1)
 
 
-def parse_csv(source: ImportSource) -> ImportResult:
+def parse_elbencho_csv(source: ImportSource) -> ImportResult:
     return _make_result("elbencho-csv", _read_csv_phases(source), MIB)
 
 
-def parse_table(source: ImportSource) -> ImportResult:
+def parse_elbencho_table(source: ImportSource) -> ImportResult:
     lines = list(source.read_lines())
     result = _make_result("elbencho-table", _read_table_phases(lines), MIB)
     errors = sum(line.startswith("ERROR") for line in lines)
     return structs.replace(result, troubles=tuple(make_troubles(("elbencho.errors", errors))))
 
 
-def parse_live(source: ImportSource) -> ImportResult:
+def parse_elbencho_live(source: ImportSource) -> ImportResult:
     """`--livecsv`: what was done until then. A phase's figures are those of its last line, over its whole time."""
     rows = [row for row in csv.DictReader(source.read_lines()) if row.get("Rank") == "Total"]
     last: dict[str, tuple[float, float]] = {}
@@ -117,7 +117,7 @@ def _read_table_phases(lines: Sequence[str]) -> Iterator[ElbenchoPhase]:
     for line in lines[:_MAX_PHASES]:
         if line.startswith("COMMAND LINE:"):
             command = line.partition(":")[2]
-            options = {**_time_limit(command), "options": command_options(command, "elbencho")}
+            options = {**_time_limit(command), "options": significant_options(command, "elbencho")}
             break
     read: dict[str, float | None] = {}
     for row in filter(None, map(_ROW.match, lines)):
@@ -251,7 +251,7 @@ def _make_result(kind: str, all_phases: Iterator[ElbenchoPhase], digit: float) -
                 )  # fmt: skip
     return ImportResult(
         kind=kind, tool="elbencho", version=phases[0].version, began=to_iso(_without_zone(phases[0].began)),
-        measures=tuple(measures[:_MAX_PHASES]), facts=tuple(make_noted(("phases", len(phases)))),
+        measures=tuple(measures[:_MAX_PHASES]), facts=tuple(file_facts(("phases", len(phases)))),
         contradictions=tuple(contradicted[:100]), recomputed=("rate from bytes and time",),
     )  # fmt: skip
 

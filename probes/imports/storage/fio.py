@@ -31,7 +31,7 @@ from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.imports.storage import fio_job
 from hostdx.probes.imports.storage.fio_job import (
     ALL_CLIENTS,
-    Direction,
+    FioDirection,
     FioJob,
     FioLatency,
     FioRate,
@@ -225,7 +225,7 @@ class Fio(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     interrupted: bool = False
 
 
-def parse(source: ImportSource) -> ImportResult:
+def parse_fio(source: ImportSource) -> ImportResult:
     documents, messages = _read_documents(source)
     runs = _select_runs(documents)
     if not runs:
@@ -394,7 +394,7 @@ _TERSE_PART = 41  # fields of a direction
 _MIN_TERSE_FIELDS = _TERSE_HEAD + 2 * _TERSE_PART
 
 
-def parse_terse(source: ImportSource) -> ImportResult:
+def parse_fio_terse(source: ImportSource) -> ImportResult:
     jobs: list[FioJob] = []
     version, broken = None, 0
     for line in source.read_lines():
@@ -429,14 +429,14 @@ def parse_terse(source: ImportSource) -> ImportResult:
     return msgspec.structs.replace(result, troubles=tuple(troubles))
 
 
-def _read_direction(fields: list[str]) -> Direction:
+def _read_direction(fields: list[str]) -> FioDirection:
     """As JSON of fio 2.x has it: latencies in µs, bytes in KiB."""
     percentile: dict[str, Json] = {}
     for field in fields[12:32]:
         rank, _, value = field.partition("%=")
         percentile[rank] = value
     clat, lat = (fields[at] if len(fields) > at else None for at in (10, 34))
-    return Direction(
+    return FioDirection(
         io_bytes=fields[0], bw=fields[1], iops=fields[2], runtime=fields[3],
         clat=FioLatency(mean=clat, percentile=percentile), lat=FioLatency(mean=lat),
     )  # fmt: skip

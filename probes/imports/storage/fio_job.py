@@ -31,7 +31,7 @@ class FioLatency(msgspec.Struct, frozen=True):
     bins: msgspec.Raw = msgspec.Raw(b"")
 
 
-class Direction(msgspec.Struct, frozen=True):
+class FioDirection(msgspec.Struct, frozen=True):
     io_bytes: Json = None
     io_kbytes: Json = None
     bw: Json = None
@@ -89,10 +89,10 @@ class JsonJob(msgspec.Struct, frozen=True):
     elapsed: Json = None
     hostname: Json = None
     options: dict[str, Json] | None = msgspec.field(name="job options", default=None)
-    read: Direction | None = None
-    write: Direction | None = None
-    trim: Direction | None = None
-    mixed: Direction | None = None
+    read: FioDirection | None = None
+    write: FioDirection | None = None
+    trim: FioDirection | None = None
+    mixed: FioDirection | None = None
     sync: Syncs | None = None
     steadystate: SteadyState | None = None
 
@@ -222,12 +222,12 @@ def make_job(entry: JsonJob, common: Mapping[str, object], *, with_details: bool
         hostname=str(entry.hostname)[:200] if entry.hostname else None,
         rates=rates,
         sync=_sync_latency(entry.sync),
-        other_options=_other_options(options),
+        other_options=_significant_options(options),
         invalid=_invalid_reason(entry),
     )
 
 
-def _other_options(options: Mapping[str, object]) -> dict[str, str]:
+def _significant_options(options: Mapping[str, object]) -> dict[str, str]:
     """Every option that is not neutral, under fio's main name, one value spelled one way."""
     settings = load_fio_settings()
     others: dict[str, str] = {}
@@ -327,7 +327,7 @@ def _time_text(text: str) -> str:
     return f"{int(match[1]) * factor:g} s" if match and factor is not None else text
 
 
-def _read_rate(part: Direction | None, with_details: bool) -> FioRate | None:
+def _read_rate(part: FioDirection | None, with_details: bool) -> FioRate | None:
     """None where this direction moved nothing."""
     if part is None:
         return None

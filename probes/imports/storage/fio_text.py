@@ -140,7 +140,7 @@ class _PrintedRun:
         ]
 
 
-def parse(source: ImportSource) -> ImportResult:
+def parse_fio_text(source: ImportSource) -> ImportResult:
     runs = [_PrintedRun()]
     text: list[str] = []
     now: _PrintedJob | None = None

@@ -74,7 +74,7 @@ def is_io500_result(source: ImportSource) -> bool:
     return b"[RESULT" in source.data and (b"ior" in source.data or b"mdtest" in source.data)
 
 
-def parse(source: ImportSource) -> ImportResult:
+def parse_io500(source: ImportSource) -> ImportResult:
     if b"\n[RESULT" in b"\n" + source.data:
         return _read_summary(source)
     return _read_result_file(source)

@@ -49,7 +49,7 @@ def is_io500_table(source: ImportSource) -> bool:
     return head[:1] == ["phase"] and len(head) > 1 and b"ior-easy-write" in source.head
 
 
-def parse(source: ImportSource) -> ImportResult:
+def parse_io500_table(source: ImportSource) -> ImportResult:
     rows = [line.split("\t") for line in source.read_lines() if line.strip() and not line.startswith("#")][
         : _MAX_RUNS + 1
     ]

@@ -12,7 +12,7 @@ import msgspec
 
 from hostdx.probes import units
 from hostdx.probes.imports import json_text
-from hostdx.probes.imports.command_options import command_options, neutral_fields
+from hostdx.probes.imports.command_options import neutral_fields, significant_options
 from hostdx.probes.imports.dates import to_iso
 from hostdx.probes.imports.json_text import mapping_or_empty, text_or_number
 from hostdx.probes.imports.model import (
@@ -22,12 +22,18 @@ from hostdx.probes.imports.model import (
     ImportResult,
     Noted,
     compare_claim,
+    file_facts,
     join_repetitions_or_number_runs,
     make_measures,
-    make_noted,
     make_troubles,
 )
-from hostdx.probes.imports.numbers import MIB, parse_byte_size, parse_integer, parse_number, parse_truncated
+from hostdx.probes.imports.numbers import (
+    MIB,
+    parse_and_truncate,
+    parse_byte_size,
+    parse_integer,
+    parse_number,
+)
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.types import Json
 
@@ -101,7 +107,7 @@ class Ior(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     runs: tuple[IorRun, ...] = ()
 
 
-def parse(source: ImportSource) -> ImportResult:
+def parse_ior(source: ImportSource) -> ImportResult:
     runs: list[IorRun] = []
     reader: _IorReader | None = None
     for line in source.read_lines():
@@ -186,9 +192,9 @@ class _IorReader:
             case "clients" if clients := _CLIENTS.match(value):
                 run.tasks, run.tasks_per_node = int(clients[1][:9]), int(clients[2][:9])
             case "tasks" | "nodes" | "segments" | "repetitions":
-                setattr(run, name, parse_truncated(value))
+                setattr(run, name, parse_and_truncate(value))
             case "clients per node":
-                run.tasks_per_node = parse_truncated(value)
+                run.tasks_per_node = parse_and_truncate(value)
             case "xfersize":
                 run.transfer_bytes = parse_byte_size(value)
             case "blocksize":
@@ -224,7 +230,7 @@ def make_result(runs: list[IorRun], kind: str) -> ImportResult:
     first = measured[0]
     machine = (first.machine or "").split()
     if len(machine) > 2 and machine[0] == "Linux":
-        facts += make_noted(("release", machine[2][:200]), subject="kernel")
+        facts += file_facts(("release", machine[2][:200]), subject="kernel")
     return ImportResult(
         kind=kind, tool="IOR", version=first.version or None, began=to_iso(first.began),
         host=machine[1][:120] if len(machine) > 1 else None,
@@ -271,7 +277,7 @@ def _run_conditions(run: IorRun) -> dict[str, str]:
         ("transfer size", run.transfer_bytes and units.format_size(run.transfer_bytes)),
         ("block size", run.block_bytes and units.format_size(run.block_bytes, 6)),
     )  # fmt: skip
-    options = command_options(run.command, "ior")
+    options = significant_options(run.command, "ior")
     stonewall = {"stonewall": f"{run.stonewall_s:g} s"} if run.stonewall_s else {}
     return (
         {name: str(value) for name, value in settings if value}
@@ -328,7 +334,7 @@ def _is_stonewalled(run: IorRun) -> bool:
 
 
 def _list_facts(run: IorRun, subject: str) -> list[Noted]:
-    return make_noted(
+    return file_facts(
         ("API", run.api), ("access", run.access), ("tasks", run.tasks), ("nodes", run.nodes),
         ("tasks per node", run.tasks_per_node), ("transfer size", run.transfer_bytes, "B"),
         ("block size", run.block_bytes, "B"), ("stonewall", run.stonewall_s, "s"), subject=subject,
@@ -343,7 +349,7 @@ _JSON_NAMES = {
 }  # fmt: skip
 
 
-def parse_json(source: ImportSource) -> ImportResult:
+def parse_ior_json(source: ImportSource) -> ImportResult:
     document = json_text.decode_untyped(source.data, "IOR")
     tests = document.get("tests") if isinstance(document, dict) else None
     if not isinstance(document, dict) or not isinstance(tests, list):
@@ -409,7 +415,7 @@ def _add_summary(run: IorRun, summary: Json, test: Json) -> None:
         run.tasks = run.tasks if run.tasks is not None else parse_integer(item.get("numTasks"))
 
 
-def parse_csv(source: ImportSource) -> ImportResult:
+def parse_ior_csv(source: ImportSource) -> ImportResult:
     """No unit beyond the header; `numTasks` may be missing from it or from the rows."""
     run = IorRun(version="")
     header: list[str] = []

@@ -13,7 +13,7 @@ import re
 
 import msgspec
 
-from hostdx.probes.imports.command_options import command_options
+from hostdx.probes.imports.command_options import significant_options
 from hostdx.probes.imports.dates import to_iso
 from hostdx.probes.imports.model import (
     Contradiction,
@@ -23,9 +23,9 @@ from hostdx.probes.imports.model import (
     ImportTrouble,
     Noted,
     compare_claim,
+    file_facts,
     join_repetitions_or_number_runs,
     make_measures,
-    make_noted,
     make_troubles,
 )
 from hostdx.probes.imports.numbers import parse_integer, parse_number
@@ -69,7 +69,7 @@ class Mdtest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     runs: tuple[MdtestRun, ...] = ()
 
 
-def parse(source: ImportSource) -> ImportResult:
+def parse_mdtest(source: ImportSource) -> ImportResult:
     runs: list[MdtestRun] = []
     table, began = "", None
     zero: set[str] = set()
@@ -133,7 +133,7 @@ def _make_result(runs: list[MdtestRun]) -> ImportResult:
         conditions = {"ranks": str(run.tasks), "nodes": str(run.nodes)}
         if run.items is not None:
             conditions["items"] = f"{run.items} {run.item_kind}"
-        if options := command_options(run.command, "mdtest"):
+        if options := significant_options(run.command, "mdtest"):
             conditions["options"] = options
         every.append([
             measure
@@ -150,7 +150,7 @@ def _make_result(runs: list[MdtestRun]) -> ImportResult:
             troubles.append(ImportTrouble(id="mdtest.unfinished", subject=prefix.rstrip(": ")))
         subject = f"run:{index + 1}" if prefix else ""
         counts = (("tasks", run.tasks), ("nodes", run.nodes), (run.item_kind or "items", run.items))
-        facts += make_noted(*counts, subject=subject)
+        facts += file_facts(*counts, subject=subject)
     troubles += make_troubles(("mdtest.runs-without-result", len(runs) - len(measured)))
     return ImportResult(
         kind="mdtest", tool="mdtest", version=measured[0].version, began=to_iso(measured[0].began),
@@ -204,7 +204,7 @@ class MdtestRanks(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     runs: tuple[RankFigures, ...] = ()
 
 
-def parse_ranks(source: ImportSource) -> ImportResult:
+def parse_mdtest_ranks(source: ImportSource) -> ImportResult:
     runs: list[RankFigures] = []
     columns: list[tuple[str, int]] = []
     for fields in source.read_rows("mdtest"):
@@ -275,7 +275,7 @@ def _make_ranks_result(runs: list[RankFigures]) -> ImportResult:
                     "mdtest.rate", f"{prefix}{name}", rate, gives, rule, 1e-6, unit="IOPS"
                 )
         counts = (("tasks", run.tasks or None), ("items a task", run.items), ("iterations", run.iterations))
-        facts += make_noted(*counts, subject=subject)
+        facts += file_facts(*counts, subject=subject)
     return ImportResult(
         kind="mdtest-csv", tool="mdtest", measures=tuple(join_repetitions_or_number_runs(every)),
         facts=tuple(facts[:1000]),

@@ -25,11 +25,11 @@ from hostdx.probes.imports.model import (
     ImportedMeasure,
     ImportRefusedError,
     ImportResult,
-    make_noted,
+    file_facts,
     make_troubles,
 )
 from hostdx.probes.imports.numbers import parse_number
-from hostdx.probes.imports.sample_series import CommandSeries, SampleSeries, SeriesTable
+from hostdx.probes.imports.sample_series import BoundedSeries, CommandSeries, SampleSeries
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.types import Json
 
@@ -70,7 +70,7 @@ class Atop(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     labels: dict[str, int] = {}
 
 
-def parse(source: ImportSource) -> ImportResult:
+def parse_atop(source: ImportSource) -> ImportResult:
     return parse_lines(source.read_lines())
 
 
@@ -85,7 +85,7 @@ def parse_lines(lines: Iterable[str], zone: str = "") -> ImportResult:
             "atop: no interval in it, only values since boot", "export several intervals: atop -r FILE -P ALL"
         )
     samples = max(len(series.values) for series in all_series)
-    facts = [*make_noted(("threads", reader.cpus), subject="cpu"), *make_noted(("samples", samples))]
+    facts = [*file_facts(("threads", reader.cpus), subject="cpu"), *file_facts(("samples", samples))]
     return ImportResult(
         kind="atop", tool="atop", host=reader.host, began=to_iso(reader.first_time), facts=tuple(facts),
         measures=tuple(_mean_measures(all_series)), times=reader.commands.clock.times(zone), series=all_series,
@@ -106,7 +106,7 @@ def _mean_measures(all_series: Sequence[SampleSeries]) -> Iterator[ImportedMeasu
 
 class _AtopReader:
     def __init__(self) -> None:
-        self.table = SeriesTable()
+        self.table = BoundedSeries()
         self.commands = CommandSeries()
         self.labels: dict[str, int] = {}
         self.host: str | None = None
@@ -209,7 +209,7 @@ _MAX_TIME_S = 1 << 33
 _MIN_SINCE_BOOT = 3  # times the length of the next sample
 
 
-def parse_json(source: ImportSource) -> ImportResult:
+def parse_atop_json(source: ImportSource) -> ImportResult:
     return parse_lines(_text_lines(source), zone="UTC")
 
 

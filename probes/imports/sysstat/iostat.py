@@ -16,8 +16,8 @@ from hostdx.probes.imports.sysstat.sysstat_table import (
     SysstatHeader,
     SysstatTables,
     make_result,
+    parse_floats,
     parse_header,
-    read_floats,
 )
 
 _KB = {"B": 1 / 1024, "k": 1.0, "M": 1024.0, "G": 1024.0**2, "T": 1024.0**3}
@@ -49,7 +49,7 @@ def _table_kind(fields: Sequence[str]) -> str:
     return fields[0] if fields[-1] == "Device" and len(fields) > 2 else ""
 
 
-def parse(source: ImportSource) -> ImportResult:
+def parse_iostat(source: ImportSource) -> ImportResult:
     head: SysstatHeader | None = None
     tables = SysstatTables()
     columns: list[str] = []
@@ -84,7 +84,7 @@ def parse(source: ImportSource) -> ImportResult:
                 tables.forget_since_boot()
             columns, table, blocks = fields[:200], "disk", blocks + 1
         elif table == "cpu":
-            values = read_floats(dict(zip(cpu_columns, (f.removesuffix("%") for f in fields), strict=False)))
+            values = parse_floats(dict(zip(cpu_columns, (f.removesuffix("%") for f in fields), strict=False)))
             tables.add("avg-cpu", "all", values, float(cpu_blocks) if at_s is None else at_s)
             table = ""
         elif fields[-1] == "Device" and len(fields) > 2:  # -h: names last, a table for reads, for writes, …
@@ -101,7 +101,7 @@ def parse(source: ImportSource) -> ImportResult:
                 pairs = zip(names, texts, strict=True)
                 values = {c: value for c, text in pairs if (value := _parse_human(c, text)) is not None}
             else:
-                device, values = fields[0], read_floats(dict(zip(columns[1:], fields[1:], strict=True)))
+                device, values = fields[0], parse_floats(dict(zip(columns[1:], fields[1:], strict=True)))
             tables.add("disk", f"disk:{device[:120]}", values, float(blocks) if at_s is None else at_s)
     if not blocks or not tables.tables.get("disk"):
         raise ImportRefusedError(

@@ -13,7 +13,7 @@ from hostdx.probes.imports.model import (
     ImportedMeasure,
     ImportRefusedError,
     ImportResult,
-    make_noted,
+    file_facts,
     make_troubles,
 )
 from hostdx.probes.imports.numbers import parse_number
@@ -43,7 +43,7 @@ def _heading_columns(fields: list[str]) -> list[str]:
     return fields[next(n for n, name in enumerate(fields) if name in _FIRST) :]
 
 
-def parse(source: ImportSource) -> ImportResult:
+def parse_pidstat(source: ImportSource) -> ImportResult:
     head: SysstatHeader | None = None
     columns: list[str] = []
     totals: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
@@ -99,8 +99,8 @@ def parse(source: ImportSource) -> ImportResult:
     troubles = make_troubles(
         ("sysstat.since-boot", most == 1 and not averaged), ("sysstat.left-out", left_out)
     )
-    facts = make_noted(("release", head and head.kernel), ("machine", head and head.arch), subject="kernel")
-    facts += [*make_noted(("threads", head and head.cpus), subject="cpu"), *make_noted(("samples", most))]
+    facts = file_facts(("release", head and head.kernel), ("machine", head and head.arch), subject="kernel")
+    facts += [*file_facts(("threads", head and head.cpus), subject="cpu"), *file_facts(("samples", most))]
     return ImportResult(
         kind="pidstat", tool="pidstat", host=head.host if head else None, began=to_iso(head.date) if head else None,
         facts=tuple(facts), measures=tuple(measures[:5000]), troubles=tuple(troubles),

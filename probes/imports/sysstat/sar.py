@@ -17,8 +17,8 @@ from hostdx.probes.imports.sysstat.sysstat_table import (
     SysstatHeader,
     SysstatTables,
     make_result,
+    parse_floats,
     parse_header,
-    read_floats,
 )
 
 _TIME = re.compile(r"^(?:(\d\d:\d\d:\d\d(?: [AP]M)?)|[^\W\d]\w*[.\s\u00a0]{0,2}:)\s+(.*)$")
@@ -36,7 +36,7 @@ def is_sar_output(source: ImportSource) -> bool:
     return begins and any(_TIME.match(line.decode("latin-1")) for line in lines[1:])
 
 
-def parse(source: ImportSource) -> ImportResult:
+def parse_sar(source: ImportSource) -> ImportResult:
     reader = _SarReader()
     for line in source.read_lines():
         reader.read(line)
@@ -158,7 +158,7 @@ class _SarReader:
             subject, columns, values = f"fs:{fields[-1][:200]}", columns[:-1], fields[:-1]
         if len(values) < len(columns):
             return
-        read = read_floats(dict(zip(columns, values, strict=False)))
+        read = parse_floats(dict(zip(columns, values, strict=False)))
         if match[1] is None:
             self.tables.add_averages(self._activity, subject, read)
             return

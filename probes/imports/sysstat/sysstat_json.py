@@ -7,7 +7,7 @@ from hostdx.probes.imports.json_text import mapping_or_empty
 from hostdx.probes.imports.model import ImportRefusedError, ImportResult
 from hostdx.probes.imports.sample_series import SampleClock
 from hostdx.probes.imports.source import ImportSource
-from hostdx.probes.imports.sysstat.sysstat_table import Sysstat, SysstatTables, make_result, read_floats
+from hostdx.probes.imports.sysstat.sysstat_table import Sysstat, SysstatTables, make_result, parse_floats
 from hostdx.probes.types import Json
 
 _SUBJECT = {
@@ -35,7 +35,7 @@ class _SysstatDocument(msgspec.Struct):
     sysstat: _Hosts
 
 
-def parse(source: ImportSource) -> ImportResult:
+def parse_sadf(source: ImportSource) -> ImportResult:
     top, _ = json_text.decode_first(source.data, _SysstatDocument, "sysstat")
     if not top.sysstat.hosts:
         raise ImportRefusedError("sysstat: no host in it", "export it again: sadf -j FILE -- -A")
@@ -97,7 +97,7 @@ def _add_activity(tables: SysstatTables, name: str, body: Json, at_s: float, dep
             if isinstance(item, dict):
                 _add_subject(tables, name, item, at_s)
     elif isinstance(body, dict) and name != "timestamp":
-        values = read_floats(body)
+        values = parse_floats(body)
         if values:
             is_cpu = name == "avg-cpu"
             tables.add(name, "all" if is_cpu else "", values, at_s)
@@ -110,7 +110,7 @@ def _add_activity(tables: SysstatTables, name: str, body: Json, at_s: float, dep
 def _add_subject(tables: SysstatTables, activity: str, item: dict[str, Json], at_s: float) -> None:
     key = next((k for k in _SUBJECT if k in item), None)
     subject = "" if key is None else f"{_SUBJECT[key]}{str(item[key])[:120]}"
-    values = read_floats({k: v for k, v in item.items() if k != key})
+    values = parse_floats({k: v for k, v in item.items() if k != key})
     if key == "cpu":
         subject = "all" if subject in ("all", "-1") else f"cpu:{subject}"
     tables.add(activity, subject, values, at_s)

@@ -17,12 +17,12 @@ from hostdx.probes.imports.model import (
     ImportedMeasure,
     ImportRefusedError,
     ImportResult,
-    draw_points,
-    make_noted,
+    file_facts,
     make_troubles,
+    points_to_draw,
 )
 from hostdx.probes.imports.numbers import parse_number
-from hostdx.probes.imports.sample_series import SampleTimes, SeriesTable
+from hostdx.probes.imports.sample_series import BoundedSeries, SampleTimes
 
 _HEADER = re.compile(r"^(\S+) (\S+) \((.+?)\)\s+(\S+)\s+_(\S+?)_\s+\((\d{1,9}) CPU\)")
 _MAX_SUBJECTS = 5000
@@ -108,7 +108,7 @@ class SysstatTables:
 
     def __init__(self) -> None:
         self.tables: dict[str, dict[str, dict[str, SampleStat]]] = {}
-        self.series = SeriesTable()
+        self.series = BoundedSeries()
         self.subjects_left_out = 0
         self._subjects = 0
 
@@ -173,7 +173,7 @@ def _bare_name(column: str) -> str:
     return column.strip("% ").removesuffix("/s").removesuffix("-percent")
 
 
-def read_floats(values: Mapping[str, object]) -> dict[str, float]:
+def parse_floats(values: Mapping[str, object]) -> dict[str, float]:
     """The columns that are numbers; a decimal comma is read as one."""
     read = {
         str(k): parse_number(v.replace(",", ".") if isinstance(v, str) else v)
@@ -270,13 +270,13 @@ def make_result(
         ("sysstat.restart", detail.restarts),
         ("sysstat.left-out", tables.left_out),
     )
-    facts = make_noted(("release", detail.kernel), ("machine", detail.arch), subject="kernel")
-    facts += [*make_noted(("threads", detail.cpus), subject="cpu"), *make_noted(("samples", detail.samples))]
+    facts = file_facts(("release", detail.kernel), ("machine", detail.arch), subject="kernel")
+    facts += [*file_facts(("threads", detail.cpus), subject="cpu"), *file_facts(("samples", detail.samples))]
     all_series = tables.series.as_tuple()
     return ImportResult(
         kind=detail.tool, tool=detail.tool, host=detail.host, began=to_iso(detail.date), facts=tuple(facts),
         measures=tuple(make_measures(detail.tables)), troubles=tuple(troubles),
-        points=tuple(draw_points(all_series, _DRAWN, _MAX_POINTS)), times=times, series=all_series,
+        points=tuple(points_to_draw(all_series, _DRAWN, _MAX_POINTS)), times=times, series=all_series,
         contradictions=tuple(check_averages(detail.tables)) if not detail.restarts else (),
         recomputed=("means from the samples",), detail=detail,
     )  # fmt: skip

@@ -4,7 +4,7 @@ from hostdx.probes.imports.model import ImportRefusedError, ImportResult
 from hostdx.probes.imports.numbers import parse_column
 from hostdx.probes.imports.sample_series import SampleClock
 from hostdx.probes.imports.source import ImportSource
-from hostdx.probes.imports.sysstat.sysstat_table import Sysstat, SysstatTables, make_result, read_floats
+from hostdx.probes.imports.sysstat.sysstat_table import Sysstat, SysstatTables, make_result, parse_floats
 
 _COLUMNS = ("r", "b", "si", "so", "us", "sy", "id")
 
@@ -18,7 +18,7 @@ def _is_heading(fields: list[str]) -> bool:
     return fields[:2] == ["r", "b"] and all(name in fields for name in _COLUMNS)
 
 
-def parse(source: ImportSource) -> ImportResult:
+def parse_vmstat(source: ImportSource) -> ImportResult:
     reader = _VmstatReader()
     for batch in source.read_batches():
         if reader.rows < 2 or not reader.read_all(batch):
@@ -50,7 +50,7 @@ class _VmstatReader:
             self.columns = columns
             self.zone = fields[-1] if fields[-1].isupper() else ""
         elif self.columns and len(fields) >= len(self.columns) and fields[0].isdecimal():
-            values = read_floats(dict(zip(self.columns, fields, strict=False)))
+            values = parse_floats(dict(zip(self.columns, fields, strict=False)))
             if len(values) < len(self.columns):
                 return
             if self.rows == 1:

@@ -139,8 +139,8 @@ def _is_runnable(pid: int) -> bool:
         return False
 
 
-def _stop_child(child: subprocess.Popen[bytes], owner: int | None = None) -> None:
-    if owner is not None and owner != os.getpid():
+def _stop_child(child: subprocess.Popen[bytes], only_in_pid: int | None = None) -> None:
+    if only_in_pid is not None and only_in_pid != os.getpid():
         return
     child.kill()
     for pipe in (child.stdin, child.stdout):

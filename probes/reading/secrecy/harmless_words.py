@@ -86,7 +86,7 @@ _TEXT_OF_SED = lazy_pattern(r"((?:^|[;{/\d$!\s])[aci](?:\\|\s)\s*).+", re.DOTALL
 _WORD_OF_CODE = lazy_pattern(r"[\w$@%/.-]+")
 
 
-def harmless_words(words: Iterable[str], known_words: Collection[str] = ()) -> list[str]:
+def mask_unknown_words(words: Iterable[str], known_words: Collection[str] = ()) -> list[str]:
     """Return the words with "…" in place of each that is not known to be harmless, and "***" where a secret is seen.
 
     `known_words` are words of the program's own, such as the names of its commands and choices.
@@ -95,7 +95,7 @@ def harmless_words(words: Iterable[str], known_words: Collection[str] = ()) -> l
 
 
 def mask_command(words: Iterable[str], known_words: Collection[str] = ()) -> list[str]:
-    """Return what `harmless_words` returns, with the names of hosts, users and the like."""
+    """Return what `mask_unknown_words` returns, with the names of hosts, users and the like."""
     return _keep_words(list(words), known_words, with_names=True)
 
 
@@ -176,7 +176,7 @@ def _keep_code(text: str) -> str:
     return out + _WORD_OF_CODE.sub(keep_name, text[at:])
 
 
-def harmless_text(text: str, first: re.Pattern[str] = _FIRST, with_names: bool = False) -> str:
+def mask_unknown_text(text: str, first: re.Pattern[str] = _FIRST, with_names: bool = False) -> str:
     """Return the text of a command with "…" for each word that is not known to be harmless.
 
     Where something is left out two hexadecimal digits follow, which differ for most other texts:
@@ -194,10 +194,10 @@ def harmless_text(text: str, first: re.Pattern[str] = _FIRST, with_names: bool =
 
 
 def harmless_value(name: str, value: str, with_names: bool = False) -> str:
-    """Return the value of a variable, "…" in place of what is not known to be harmless, as `harmless_text` does."""
-    if harmless_words([":", f"{name}={value}"])[1] == f"{name}={value}":
+    """Return the value of a variable, "…" in place of what is not known to be harmless, as `mask_unknown_text` does."""
+    if mask_unknown_words([":", f"{name}={value}"])[1] == f"{name}={value}":
         return value
-    return harmless_text(value, _FIRST if " " in value else _NOTHING, with_names)
+    return mask_unknown_text(value, _FIRST if " " in value else _NOTHING, with_names)
 
 
 def _keep_harmless(word: str, words: Collection[str], with_names: bool, depth: int) -> str:

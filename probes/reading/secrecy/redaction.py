@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from hostdx.probes.reading.secrecy.harmless_words import LEFT_OUT, harmless_words
+from hostdx.probes.reading.secrecy.harmless_words import LEFT_OUT, mask_unknown_words
 from hostdx.probes.reading.secrecy.secret_files import mask_file
 
 _ENVIRON = re.compile(r"/proc/[^/]+/environ$")
@@ -178,7 +178,7 @@ def strip_secrets(path: str, text: str) -> str | None:
         match = re.search(r"(?:^|\0)(container=[^\0]+)", text)
         return f"{match[1]}\0" if match else None
     if _CMDLINE.search(path):  # its words end with NUL: the value after `--password` is one of its own
-        return "\0".join(harmless_words(text.split("\0")))
+        return "\0".join(mask_unknown_words(text.split("\0")))
     if _QUERY_LOGS.search(path):
         text = _QUERY.sub(lambda match: f"{match[1]}{LEFT_OUT}" if match[1] else "", text)
     return mask_file(path, text)

@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from hostdx.probes import units
-from hostdx.probes.children.environment import PASSWORD, USER, read_variable
+from hostdx.probes.children.environment import PASSWORD, USER, read_env_variable
 from hostdx.probes.files.safe_read import open_trusted_regular, read_trusted_file
 from hostdx.probes.system.bios.attributes import (
     MAX_VALUE_CHARACTERS,
@@ -78,7 +78,7 @@ class Credentials:
 
 def find_credentials(machine: str) -> Credentials | Absent:
     """For the host name of a URL. The environment first, then `$NETRC` or ~/.netrc."""
-    user, password = read_variable(USER), read_variable(PASSWORD)
+    user, password = read_env_variable(USER), read_env_variable(PASSWORD)
     if user and password:
         return Credentials(user, password)
     path = os.environ.get("NETRC") or str(Path("~/.netrc").expanduser())

@@ -11,14 +11,14 @@ import msgspec
 
 from hostdx.probes.reading.host import Host, compute_once_per_host
 from hostdx.probes.system.disk.drive.ata import ata_port
-from hostdx.probes.system.disk.drive.link import BusLink, device_node, pcie_link, sas_link, sata_link
+from hostdx.probes.system.disk.drive.link import BusLink, numa_node_of_device, pcie_link, sas_link, sata_link
 from hostdx.probes.system.disk.drive.transport import (
     device_kind_of,
     is_virtual_disk,
     list_controllers,
     read_transport,
 )
-from hostdx.probes.system.disk.scheduler import parse_bracketed
+from hostdx.probes.system.disk.scheduler import parse_active_and_offered
 from hostdx.probes.types import Absent, is_present
 
 
@@ -155,7 +155,7 @@ def _read_disk(host: Host, name: str, path: str) -> BlockDevice:
     folders = list_controllers(host, path) if name.startswith("nvme") else ()
     model = _read_model(host, name, path, folders)
     listed = host.read_file_text(f"{path}/queue/scheduler")
-    active, offered = (listed, ()) if isinstance(listed, Absent) else parse_bracketed(listed)
+    active, offered = (listed, ()) if isinstance(listed, Absent) else parse_active_and_offered(listed)
     size = host.read_integer(f"{path}/size")
     slaves = host.list_names(f"{path}/slaves")
     label = host.read_file_text(f"{path}/dm/name")
@@ -172,7 +172,7 @@ def _read_disk(host: Host, name: str, path: str) -> BlockDevice:
         scheduler=active,
         schedulers=offered,
         queue=queue_limits(host, path),
-        numa_node=device_node(host, folders[0] if folders else path),
+        numa_node=numa_node_of_device(host, folders[0] if folders else path),
         link=_read_link(host, path, disk_transport, folders),
         slaves=slaves if is_present(slaves) and disk_kind != "loop" else (),
         label=label if is_present(label) else "",

@@ -90,7 +90,7 @@ def counter_growth(before: int | None, now: int | None) -> int | None:
     return None if before is None or now is None else max(0, now - before)
 
 
-def moved_bytes(host: Host, leaves: Sequence[str], kind: str) -> int | None:
+def disk_bytes(host: Host, leaves: Sequence[str], kind: str) -> int | None:
     """Return what these devices count in a direction ("read", "write", "both"), together; None where one is silent."""
     counters = leaf_counters(host, leaves)
     if counters is None:

@@ -53,13 +53,13 @@ def is_made_read_only(mount: Mount | Absent) -> bool:
     )
 
 
-def cause_and_advice(number: int | None, *directories: str) -> str:
+def cause_and_advice(error_number: int | None, *directories: str) -> str:
     """To be put behind the error's own text: whose error it is, and what helps where a test wrote or read there.
 
     Empty without an error's number: then a worker has ended for a reason of its own.
     """
-    if not number:
+    if not error_number:
         return ""
-    owners = "".join(dict.fromkeys(device_error_suffix(directory, number) for directory in directories))
-    cause = errno.EIO if owners else number
+    owners = "".join(dict.fromkeys(device_error_suffix(directory, error_number) for directory in directories))
+    cause = errno.EIO if owners else error_number
     return f"{owners}; {advice_for_failed_write(cause, 'name another directory')}"

@@ -147,7 +147,7 @@ _COUNTED = (1, 3, 4)
 _MAX_TEXT_BYTES = 4 << 20
 
 
-def nfs_bytes(host: Host) -> int:
+def nfs_bytes_since_mount(host: Host) -> int:
     """Since the mounts were made; 0 where there are none."""
     text = host.read_file_text("/proc/self/mountstats", _MAX_TEXT_BYTES)
     total = 0

@@ -38,7 +38,7 @@ def queue_path(device: str) -> str:
     return f"/sys/block/{device}/queue"
 
 
-def parse_bracketed(text: str) -> tuple[str | Absent, tuple[str, ...]]:
+def parse_active_and_offered(text: str) -> tuple[str | Absent, tuple[str, ...]]:
     """The active scheduler and all offered: "[none] mq-deadline" gives ("none", ("none", "mq-deadline")).
 
     A bio-based device (dm, md on old kernels) shows `none` alone, without brackets.
@@ -77,13 +77,13 @@ def read_tunables(host: Host, device: str) -> dict[str, str]:
     return {name: text.strip() for name, text in read.items() if is_present(text)}
 
 
-def read_scheduling(host: Host, device: str) -> SchedulerState | Absent:
+def read_scheduler_state(host: Host, device: str) -> SchedulerState | Absent:
     """Return what `device` (a kernel name, "sda") does now; absent where it has no scheduler file."""
     queue = queue_path(device)
     text = host.read_file_text(f"{queue}/scheduler")
     if isinstance(text, Absent):
         return text
-    active, offered = parse_bracketed(text)
+    active, offered = parse_active_and_offered(text)
     return SchedulerState(
         device=device,
         active=active,

@@ -77,13 +77,13 @@ class ReversePathRule(msgspec.Struct, frozen=True, kw_only=True):
         return min(ordered_hooks, key=lambda h: (order.index(h.name), h.priority)) if ordered_hooks else None
 
     @property
-    def every_packet(self) -> bool:
+    def checks_every_packet(self) -> bool:
         """Every received packet pays, those of established flows and those for this host included."""
-        return self.every_flow and not self.conditions
+        return self.checks_every_flow and not self.conditions
 
     @property
-    def every_flow(self) -> bool:
-        """As every_packet, but perhaps only the packets that meet the conditions: one interface's, one port's."""
+    def checks_every_flow(self) -> bool:
+        """As checks_every_packet, but perhaps only packets that meet the conditions: one interface's, one port's."""
         hook = self.first_hook
         if hook is None or hook.name not in ("ingress", "prerouting"):
             return False

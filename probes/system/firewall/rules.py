@@ -169,7 +169,7 @@ class Ruleset(msgspec.Struct, frozen=True, kw_only=True):
     sizes: dict[str, int] = {}
 
     @property
-    def in_effect(self) -> tuple[ReversePathRule, ...]:
+    def rules_in_effect(self) -> tuple[ReversePathRule, ...]:
         return tuple(rule for rule in self.rules if rule.is_reached)
 
 

@@ -84,7 +84,7 @@ def listing_from_text(text: str, source: str = "nft list ruleset") -> RulesetLis
             if not line.startswith(("type ", "policy ", "comment ")):
                 sizes[f"{family} {table}"] += 1
             for jump in _JUMP.finditer(bare):
-                narrowed = " ".join(_parse_conditions(line[: jump.start()]))
+                narrowed = " ".join(_condition_words(line[: jump.start()]))
                 protocols = protocols_of(family, _find_protocol(bare))
                 target = (family, table, jump[1].rstrip(",;"))
                 chains.add_jump(key, target, _is_only_for_new_flows(bare), narrowed, protocols)
@@ -137,7 +137,7 @@ def _parse_rule(key: Key, line: str, bare: str, guarded: bool, source: str) -> R
         packets=int(packets[1]) if packets else None,
         statement=_COUNTED.sub("counter", line),
         source=source,
-        conditions=tuple(_parse_conditions(line[:start])),
+        conditions=tuple(_condition_words(line[:start])),
         exact=not foreign and not _FOREIGN.search(bare),
     )
 
@@ -147,7 +147,7 @@ def _mask_quoted(quoted: re.Match[str]) -> str:
     return f'"{"_" * (len(quoted[0]) - 2)}"'
 
 
-def _parse_conditions(before: str) -> Iterator[str]:
+def _condition_words(before: str) -> Iterator[str]:
     """Yield what a packet must be to come past the beginning of a rule, in nft's words."""
     before, mapped, _ = before.partition(" vmap ")
     if condition := " ".join(_NO_CONDITION.sub(" ", before).split()):

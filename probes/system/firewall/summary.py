@@ -14,7 +14,7 @@ from hostdx.probes.system.firewall.rp_filter import CONF as SETTINGS
 from hostdx.probes.system.firewall.rp_filter import WORDS, RpFilter, rp_filter
 from hostdx.probes.system.firewall.rules import Ruleset, read_ruleset
 from hostdx.probes.system.summary import NONE
-from hostdx.probes.types import Absent, Entry, Fact, Json, UnreadFact, is_present, make_entry
+from hostdx.probes.types import Absent, Fact, FactOrUnread, Json, UnreadFact, is_present, make_fact
 from hostdx.probes.units import join_names
 
 UFW = "/etc/ufw/ufw.conf"
@@ -23,7 +23,7 @@ MAX_NAMES = 3
 PROTOCOLS: tuple[Protocol, ...] = ("IPv4", "IPv6")
 
 
-def firewall_facts(host: Host) -> Iterator[Entry]:
+def firewall_facts(host: Host) -> Iterator[FactOrUnread]:
     """Apart from `summary_facts`: it asks programs, each a few milliseconds here, 3 s at most.
 
     What it asks is remembered in the host, so that the rules after it do not ask again.
@@ -31,7 +31,7 @@ def firewall_facts(host: Host) -> Iterator[Entry]:
     yield from _manager_facts(host)
     read = _explain_refusal(read_ruleset(host))
     source = ", ".join(read.sources) if isinstance(read, Ruleset) else read.source
-    yield make_entry(
+    yield make_fact(
         "firewall", "rules", read if isinstance(read, Absent) else _sizes_text(read.sizes), source
     )
     if isinstance(read, Ruleset):
@@ -42,11 +42,11 @@ def firewall_facts(host: Host) -> Iterator[Entry]:
     if legacy:
         yield Fact("firewall", "iptables_legacy", "; ".join(legacy), ", ".join(path for _, path in LEGACY))
     checks = read if isinstance(read, Absent) else _checks_text(read, "IPv6") or NONE
-    yield make_entry("firewall", "reverse_path_ipv6", checks, source)
+    yield make_fact("firewall", "reverse_path_ipv6", checks, source)
     yield _ipv4_fact(read, rp_filter(host), source)
 
 
-def _manager_facts(host: Host) -> Iterator[Entry]:
+def _manager_facts(host: Host) -> Iterator[FactOrUnread]:
     """The service that writes the rules. Rules can be there without one, and one without its rules."""
     managers, service = [], NONE
     up: bool | Absent = Absent("no service is known")
@@ -112,7 +112,7 @@ def _tables_text(host: Host, path: str) -> str:
 
 def _checks_text(read: Ruleset, protocol: Protocol) -> str:
     """`strict, every packet`; several, in the order of the ruleset."""
-    rules = [r for r in read.in_effect if protocol in r.protocols and r.check != "type"]
+    rules = [r for r in read.rules_in_effect if protocol in r.protocols and r.check != "type"]
     return "; ".join(dict.fromkeys(f"{_check_kind_text(rule)}, {_payers_text(rule)}" for rule in rules))
 
 
@@ -121,9 +121,9 @@ def _check_kind_text(rule: ReversePathRule) -> str:
 
 
 def _payers_text(rule: ReversePathRule) -> str:
-    if rule.every_packet:
+    if rule.checks_every_packet:
         return "every packet"
-    if rule.every_flow:
+    if rule.checks_every_flow:
         return f"packets with {' '.join(rule.conditions)}"
     hook = rule.first_hook
     forwarded = "forwarded " if hook is not None and hook.name == "forward" else ""
@@ -132,11 +132,11 @@ def _payers_text(rule: ReversePathRule) -> str:
     return f"{forwarded}packets" if forwarded or hook is None else f"packets in {hook.name}"
 
 
-def _ipv4_fact(read: Ruleset | Absent, setting: RpFilter | Absent, source: str) -> Entry:
+def _ipv4_fact(read: Ruleset | Absent, setting: RpFilter | Absent, source: str) -> FactOrUnread:
     """The setting counts beside the rules: either may be in force without the other."""
     name = "reverse_path_ipv4"
     if isinstance(setting, Absent):
-        return make_entry(
+        return make_fact(
             "firewall", name, read if isinstance(read, Absent) else _checks_text(read, "IPv4") or NONE, source
         )
     words = [f"rp_filter {_modes_text(setting)}"]

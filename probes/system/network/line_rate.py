@@ -9,7 +9,7 @@ from hostdx.probes.types import Absent
 NET = "/sys/class/net"
 
 
-class NetworkCard(msgspec.Struct, frozen=True, kw_only=True):
+class LinkedCard(msgspec.Struct, frozen=True, kw_only=True):
     """A network card with its link up. Virtual ones (bridges, veths, tunnels) are none."""
 
     name: str
@@ -23,7 +23,7 @@ class NetworkCard(msgspec.Struct, frozen=True, kw_only=True):
         return None if isinstance(self.offload, Absent) else self.offload.merges_frames
 
 
-def list_cards(host: Host) -> tuple[NetworkCard, ...]:
+def list_cards(host: Host) -> tuple[LinkedCard, ...]:
     """The cards that have a device behind them and are not down, fastest first, those of unknown speed last."""
     names = host.list_names(NET)
     linked_cards = []
@@ -37,7 +37,7 @@ def list_cards(host: Host) -> tuple[NetworkCard, ...]:
         if not isinstance(speed, Absent) and speed <= 0:
             speed = Absent(f"the driver of {name} reports no speed", "unsupported", f"{NET}/{name}/speed")
         linked_cards.append(
-            NetworkCard(
+            LinkedCard(
                 name=name,
                 mbit_per_s=speed,
                 mtu=host.read_integer(f"{NET}/{name}/mtu"),

@@ -6,7 +6,7 @@ import msgspec
 
 from hostdx.probes.reading.captured.sosreport import FOLDER
 from hostdx.probes.reading.host import Host, compute_once_if_static
-from hostdx.probes.system.disk.drive.link import device_node
+from hostdx.probes.system.disk.drive.link import numa_node_of_device
 from hostdx.probes.system.network.ethtool import settings_text
 from hostdx.probes.types import Absent, is_present
 
@@ -86,7 +86,7 @@ def _read_nic(host: Host, name: str, path: str) -> Nic:
         speed_mbit=_checked_speed(host, name, path, speed),
         mtu=host.read_integer(f"{path}/mtu"),
         state=_read_state(host, name, path),
-        numa_node=device_node(host, device)
+        numa_node=numa_node_of_device(host, device)
         if is_present(device)
         else Absent("made by software", "unsupported", path),
         queues_rx=sum(1 for q in listed if q.startswith("rx-")),

@@ -59,10 +59,10 @@ def read_caches(host: Host) -> tuple[Cache, ...] | Absent:
     return tuple(sorted(caches_by_key.values(), key=lambda c: (c.level, c.kind, min(c.cpus))))
 
 
-def group_caches_by_name(all_of_them: tuple[Cache, ...]) -> tuple[CacheKind, ...]:
+def group_caches_by_name(caches: tuple[Cache, ...]) -> tuple[CacheKind, ...]:
     """As `lscpu` counts: one row a name, smallest level first."""
     by_name: dict[str, list[Cache]] = {}
-    for cache in all_of_them:
+    for cache in caches:
         by_name.setdefault(cache.name, []).append(cache)
     return tuple(_cache_kind(name, some) for name, some in by_name.items())
 
@@ -77,10 +77,10 @@ def _cache_kind(name: str, some: list[Cache]) -> CacheKind:
     )
 
 
-def last_level(all_of_them: tuple[Cache, ...]) -> tuple[Cache, ...]:
+def last_level_caches(caches: tuple[Cache, ...]) -> tuple[Cache, ...]:
     """The outermost caches. An L4 beside memory (Crystal Well, KNL) counts like any other level."""
-    deepest = max((c.level for c in all_of_them if c.kind != "Instruction"), default=0)
-    return tuple(c for c in all_of_them if c.level == deepest and c.kind != "Instruction")
+    deepest = max((c.level for c in caches if c.kind != "Instruction"), default=0)
+    return tuple(c for c in caches if c.level == deepest and c.kind != "Instruction")
 
 
 def _read_cache(host: Host, folder: str, n: int, online: frozenset[int]) -> Cache | None:

@@ -94,7 +94,7 @@ def ask_cpuinfo(host: Host) -> "Future[CpuinfoAddition]":
     return host.compute_once(_start_cpuinfo)
 
 
-def read_brand(host: Host) -> str | Absent:
+def read_cpu_model(host: Host) -> str | Absent:
     """The model, by py-cpuinfo where /proc/cpuinfo tells none."""
     model = read_cpu(host).model
     return model if is_present(model) else _ask_cpuinfo_in_time(host).brand

@@ -58,7 +58,7 @@ def read_cgroup(host: Host, pid: str = "self") -> Cgroup | Absent:
     table = read_mounts(host)
     if isinstance(table, Absent):
         return table
-    groups = parse_groups(text)
+    groups = parse_proc_cgroup(text)
     folders = {name: find_group_folders(host, table, name, path) for name, path in groups.items()}
     version = "v2" if set(groups) == {""} else "hybrid" if folders.get("") else "v1"
     memory = _read_byte_limit(host, folders.get("", ()), "memory.max")
@@ -76,7 +76,7 @@ def read_cgroup(host: Host, pid: str = "self") -> Cgroup | Absent:
     )
 
 
-def parse_groups(text: str) -> dict[str, str]:
+def parse_proc_cgroup(text: str) -> dict[str, str]:
     """The group by controller; the empty name is version 2's. `4:cpu,cpuacct:/user.slice`, `0::/user.slice`."""
     groups: dict[str, str] = {}
     for line in text.splitlines():
@@ -89,7 +89,7 @@ def parse_groups(text: str) -> dict[str, str]:
 def control_group_of(host: Host, pid: int) -> str:
     """Its control group of version 2, or of version 1's `cpu`; "" where it has ended or has none."""
     text = host.read_file_text(f"/proc/{pid}/cgroup", 8192)
-    groups = {} if isinstance(text, Absent) else parse_groups(text)
+    groups = {} if isinstance(text, Absent) else parse_proc_cgroup(text)
     unified = groups.get("", "/")
     return (
         unified if unified != "/" else groups.get("cpu", unified)

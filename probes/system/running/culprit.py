@@ -155,7 +155,7 @@ def _ancestors(pid: int, parents: dict[int, int], names: dict[int, str]) -> Iter
         pid = parents.get(pid, 0)
 
 
-def rank_by_use(
+def rank_processes(
     before: ProcessTable,
     after: ProcessTable,
     resource: Resource,

@@ -28,8 +28,8 @@ from hostdx.probes.system.running.processes import (
     Process,
     ProcessTable,
     is_same_process,
-    owner_of,
     read_process_table,
+    user_of,
 )
 from hostdx.probes.system.running.tasks import find_blocked_tasks, read_task_stack
 from hostdx.probes.types import Absent
@@ -272,7 +272,7 @@ def _process_use(
     workers = frozenset(pid for pid, p in after.processes.items() if _works_for_others(p))
     totals, rates = [0.0] * len(_MIN_RATES), dict[tuple[str, str], list[float]]()
     pids = dict[tuple[str, str], int]()
-    owner: Callable[[int], str] = cache(owner_of) if host.live else lambda _pid: ""
+    owner: Callable[[int], str] = cache(user_of) if host.live else lambda _pid: ""
     for place, (resource, least) in enumerate(_MIN_RATES.items()):
         commands = rank_commands(before, after, resource, workers if resource == "io" else frozenset())
         totals[place] = sum(process.rate for processes in commands for process in processes)

@@ -18,8 +18,8 @@ from hostdx.probes.system.running.cgroup import cgroup_processes
 from hostdx.probes.system.running.processes import (
     Process,
     find_descendants,
-    find_with_descendants,
     is_same_process,
+    process_with_descendants,
     read_process_table,
 )
 from hostdx.probes.types import Absent, is_present
@@ -158,7 +158,7 @@ def _find_members(
     host: Host, target: JobTarget, everybody: dict[int, Process]
 ) -> dict[int, Process] | Absent:
     if target.kind == "pid":
-        family = find_with_descendants(host, int(target.value)) if _is_pid(target) else {}
+        family = process_with_descendants(host, int(target.value)) if _is_pid(target) else {}
         # A child that was adopted by init left the tree; the list of parents finds those whose parent still lives.
         return family | find_descendants(everybody, family)
     if target.kind == "cgroup":

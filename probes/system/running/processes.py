@@ -79,7 +79,7 @@ def read_process_table(host: Host, *, io: bool, waiting: bool = True) -> Process
     )
 
 
-def find_with_descendants(host: Host, pid: int | None = None) -> dict[int, Process]:
+def process_with_descendants(host: Host, pid: int | None = None) -> dict[int, Process]:
     """A process and its descendants (children of its threads, and of the descendants' first threads)."""
     top = os.getpid() if pid is None else pid
     family: dict[int, Process] = {}
@@ -113,8 +113,8 @@ def is_same_process(first: Process | None, other: Process | None) -> bool:
     return first is not None and other is not None and first.start_ticks == other.start_ticks
 
 
-def own_family(host: Host, pid: int | None = None) -> dict[int, Process]:
-    """As `find_with_descendants`, from the topmost hostdx that we were started by: the app that waits for a child of
+def own_process_family(host: Host, pid: int | None = None) -> dict[int, Process]:
+    """As `process_with_descendants`, from the topmost hostdx that we were started by: the app that waits for a child of
     its own and follows a run is nobody else either.
 
     Such a parent runs the same program file under the name of the command, or of the interpreter as we do.
@@ -129,7 +129,7 @@ def own_family(host: Host, pid: int | None = None) -> dict[int, Process]:
         if parent.name not in (COMMAND, own.name):
             break
         own = parent
-    return find_with_descendants(host, top if own is None else own.pid)
+    return process_with_descendants(host, top if own is None else own.pid)
 
 
 def cpu_seconds(processes: dict[int, Process]) -> float:
@@ -178,7 +178,7 @@ def _read_io_or_reason(host: Host, pid: int, waits: bool, hung: bool) -> tuple[t
     return (None, "invalid") if moved is None else ((moved[0], moved[1]), "")
 
 
-def io_bytes(host: Host, pid: int) -> tuple[int, int] | None:
+def process_io_bytes(host: Host, pid: int) -> tuple[int, int] | None:
     """Bytes that a process made storage read and write (proc_pid_io(5)); None where that cannot be read."""
     return _read_io_or_reason(host, pid, False, False)[0]
 
@@ -204,7 +204,7 @@ def _count_cpus(host: Host) -> int:
     return 0 if isinstance(stat, Absent) else len(stat.cpus)
 
 
-def owner_of(pid: int) -> str:
+def user_of(pid: int) -> str:
     """The user that a process belongs to, by name; "" where it has ended."""
     try:
         uid = os.stat(f"/proc/{pid}").st_uid  # noqa: PTH116 (it costs a tenth, and a process may be gone)

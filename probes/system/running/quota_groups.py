@@ -12,7 +12,7 @@ from hostdx.probes.system.running.cgroup import (
     cgroup_folders,
     cpu_quota_of_group,
     find_group_folders,
-    parse_groups,
+    parse_proc_cgroup,
 )
 from hostdx.probes.system.running.job_identity import JobTarget
 from hostdx.probes.types import Absent, is_present
@@ -84,7 +84,7 @@ def find_quotas(host: Host, target: JobTarget) -> tuple[QuotaGroup, ...]:
         folders = cgroup_folders(host, target.value)
     else:
         text = host.read_file_text(f"/proc/{target.value}/cgroup", may_hang=True)
-        groups = parse_groups(text) if is_present(text) else {}
+        groups = parse_proc_cgroup(text) if is_present(text) else {}
         chains = (
             find_group_folders(host, table, kind, groups[kind]) for kind in ("", "cpu") if kind in groups
         )

@@ -68,7 +68,7 @@ def _mean_name(metric: Metric, *, several: bool) -> str:
     return metric.name if several or metric.better == "less" else "rate"
 
 
-def score_effects(a: Sequence[RunSummary], b: Sequence[RunSummary], *, margin: float) -> list[Effect]:
+def effects_on_scores(a: Sequence[RunSummary], b: Sequence[RunSummary], *, margin: float) -> list[Effect]:
     """The known scores all of whose loads are there."""
     by_load: dict[str, list[FigureKey]] = {}
     for key in _keys_in_all_runs(a, b):
@@ -310,7 +310,7 @@ def compare_recordings(
         margin=margin,
         effects=tuple(load_effects),
         groups=tuple(compare_unscored_load_groups(a, b, margin=margin)),
-        scores=tuple(score_effects(a, b, margin=margin)),
+        scores=tuple(effects_on_scores(a, b, margin=margin)),
         fingerprints=compare_fingerprints(a, b, load_effects),
         order="".join(side for _, side in runs),
         unlike=unlike,

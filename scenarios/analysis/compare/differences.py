@@ -13,7 +13,7 @@ from hostdx.scenarios.triage.knowledge.differences import (
     are_within_tolerance,
     component_named,
     fact_influence_of,
-    is_ignored,
+    is_ignored_fact,
 )
 
 UNMOVED = 0.1  # what is known to move other loads than those that moved here counts so much of it
@@ -92,7 +92,7 @@ def compare_fingerprints(
     for key in sorted(left.keys() | right.keys()):
         subject, name = key
         text = f"{subject}/{name}"
-        if is_ignored(text):
+        if is_ignored_fact(text):
             continue
         values_a, values_b = left.get(key, {}), right.get(key, {})
         if values_a and values_b:

@@ -107,7 +107,7 @@ def effects_between(
     level = alpha / max(1, len(both))
     unseen = not boots and {run.boot for run in a} != {run.boot for run in b}
     unrepeated: Unrepeated = "boot" if unseen and all(run.boot for run in (*a, *b)) else "run"
-    guest = any(run.in_guest for run in (*a, *b))
+    guest = any(run.was_in_guest for run in (*a, *b))
     others_cpu = max(run.others_cpu for run in (*a, *b))
     effects = [
         _load_effect(
@@ -184,12 +184,12 @@ def _load_effect(
     variance: ModeratedVariance | None,
     margin: float,
     level: float,
-    boots: bool,
-    unseen: bool,
+    per_boot: bool,
+    boot_spread_unknown: bool,
     guest: bool,
     others_cpu: float,
 ) -> Effect:
-    """`boots`: the units are boots. `unseen`: the sides are one boot each, so nobody saw how boots differ.
+    """`per_boot`: a value is a boot's. `boot_spread_unknown`: one boot a side, so nobody saw how boots differ.
 
     `guest`: a side was measured in a virtual machine. `others_cpu`: as `Effect` has it, of all runs.
     """
@@ -198,13 +198,13 @@ def _load_effect(
     half: float | None = None
     basis: Basis = "values"
     if variance is not None:
-        basis = ("boots" if boots else "runs") if min(len(a.values), len(b.values)) > 1 else "one side"
+        basis = ("boots" if per_boot else "runs") if min(len(a.values), len(b.values)) > 1 else "one side"
         error = math.sqrt(variance.value * (1 / len(a.values) + 1 / len(b.values)))
         half = t_quantile(1 - level / 2, variance.freedom) * error
     elif a.within is not None and b.within is not None:
         basis = "blocks"
         half = t_quantile(1 - level / 2, _welch_freedom(a, b)) * math.sqrt(a.within + b.within)
-    allowance = group.run_deviation(guest=guest) if variance is None or unseen else None
+    allowance = group.run_deviation(guest=guest) if variance is None or boot_spread_unknown else None
     reach = half or 0.0
     if allowance is not None:
         wider = RUNS_OVER_BLOCKS if basis == "blocks" else 1.0

@@ -23,7 +23,7 @@ from hostdx.scenarios.analysis.compare.spread import ModeratedVariance, Observed
 from hostdx.scenarios.contract.plan import Metric
 from hostdx.scenarios.experiment.statistics.distributions import normal_tail, t_quantile, t_tail
 from hostdx.scenarios.experiment.statistics.stats import sum_of_squares
-from hostdx.scenarios.triage.knowledge.differences import is_ignored
+from hostdx.scenarios.triage.knowledge.differences import is_ignored_fact
 from hostdx.scenarios.triage.knowledge.loads import load_group_of
 
 MIN_RUNS = 5
@@ -94,26 +94,26 @@ def compared_run_of(run: RunSummary) -> ComparedRun:
     return ComparedRun(run.name, logs, {key: load.metric for key, load in run.loads.items()}, run.facts)
 
 
-def find_outliers(pile: Sequence[ComparedRun]) -> RunOutliers:
+def find_outliers(runs: Sequence[ComparedRun]) -> RunOutliers:
     """Of results of like loads."""
-    names = dict.fromkeys(key for run in pile for key in run.logs)
-    columns = {key: [(n, run.logs[key]) for n, run in enumerate(pile) if key in run.logs] for key in names}
+    names = dict.fromkeys(key for run in runs for key in run.logs)
+    columns = {key: [(n, run.logs[key]) for n, run in enumerate(runs) if key in run.logs] for key in names}
     columns = {key: column for key, column in columns.items() if len(column) >= MIN_RUNS}
-    usual = {key: _usual_variance(key, pile) for key in columns}
+    usual = {key: _usual_variance(key, runs) for key in columns}
     leading = list({key.workload: key for key in reversed(columns)}.values())
     outlier_loads = []
     for key in columns:
         others = [(columns[other], usual[other]) for other in leading if other.workload != key.workload]
-        chosen = _choose_core((columns[key], usual[key]), others, len(columns))
+        chosen = _split_outliers((columns[key], usual[key]), others, len(columns))
         if chosen is not None:
-            metric = next(run.metrics[key] for run in pile if key in run.metrics)
-            outlier_loads.append(_outlier_load(key, metric, columns[key], chosen, [run.name for run in pile]))
+            metric = next(run.metrics[key] for run in runs if key in run.metrics)
+            outlier_loads.append(_outlier_load(key, metric, columns[key], chosen, [run.name for run in runs]))
     indices = sorted({run.index for load in outlier_loads for run in load.apart if not load.groups})
     return RunOutliers(
-        runs=tuple(run.name for run in pile),
+        runs=tuple(run.name for run in runs),
         loads=len(columns),
         found=tuple(sorted(outlier_loads, key=lambda load: min(run.ratio for run in load.apart))),
-        facts={pile[n].name: facts for n in indices if (facts := _outlier_facts(pile, n))},
+        facts={runs[n].name: facts for n in indices if (facts := _outlier_facts(runs, n))},
     )
 
 
@@ -128,7 +128,7 @@ def _usual_variance(key: FigureKey, pile: Sequence[ComparedRun]) -> float | None
 _Column: TypeAlias = tuple[Sequence[tuple[int, float]], float | None]
 
 
-class _Core(NamedTuple):
+class _Split(NamedTuple):
     """`outside`: indices of the pile; `reach`: the half-width of their intervals, on the log scale."""
 
     core: frozenset[int]
@@ -137,7 +137,7 @@ class _Core(NamedTuple):
     outside: tuple[int, ...]
 
 
-def _choose_core(load: _Column, others: Sequence[_Column], loads: int) -> _Core | None:
+def _split_outliers(load: _Column, others: Sequence[_Column], loads: int) -> _Split | None:
     """As many outside as can be shown, each of them; None where none can. By the pile's own spread
     or by the usual one, each with half of the error.
     """
@@ -161,7 +161,7 @@ def _choose_core(load: _Column, others: Sequence[_Column], loads: int) -> _Core 
             continue
         core = frozenset(index for index, _ in inside)
         spreads = (
-            _spread_variances((own, usual), core, others)
+            _candidate_variances((own, usual), core, others)
             if n <= _BORROWS
             else [ModeratedVariance(own, len(inside) - 1)]
         )
@@ -169,7 +169,7 @@ def _choose_core(load: _Column, others: Sequence[_Column], loads: int) -> _Core 
             error = math.sqrt(variance.value * scale)
             if _is_below_level(2 * t_tail(nearest / error, variance.freedom), level):
                 reach = t_quantile(1 - max(1e-12, math.exp(level)) / 2, variance.freedom) * error
-                return _Core(core, centre, reach, tuple(index for index, _ in outside))
+                return _Split(core, centre, reach, tuple(index for index, _ in outside))
     return None
 
 
@@ -194,7 +194,7 @@ def _floored_variance(values: Sequence[float]) -> float:
     return max(sum_of_squares(values) / (len(values) - 1), _FLOOR**2)
 
 
-def _spread_variances(
+def _candidate_variances(
     load: tuple[float, float | None], core: frozenset[int], others: Sequence[_Column]
 ) -> list[ModeratedVariance]:
     """With what the pile's other loads tell of the spread; and the usual one, where theirs is no wider."""
@@ -218,7 +218,7 @@ def _spread_variances(
 
 
 def _outlier_load(
-    key: FigureKey, metric: Metric, column: Sequence[tuple[int, float]], chosen: _Core, names: Sequence[str]
+    key: FigureKey, metric: Metric, column: Sequence[tuple[int, float]], chosen: _Split, names: Sequence[str]
 ) -> LoadWithOutliers:
     sign = metric.sign
     logs = dict(column)
@@ -254,7 +254,7 @@ def _outlier_facts(pile: Sequence[ComparedRun], index: int) -> tuple[OutlierFact
             for n, run in enumerate(pile)
             if n != index and key in run.facts
         }
-        if others and str(value) not in others and not is_ignored("/".join(key)):
+        if others and str(value) not in others and not is_ignored_fact("/".join(key)):
             differing_facts.append(
                 OutlierFact(
                     subject=key[0], name=key[1], value=value, others=tuple(others.values())[:_MAX_NAMED_FACTS]

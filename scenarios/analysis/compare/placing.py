@@ -174,9 +174,9 @@ def _bandwidth_advice(point: ApplicationPoint, place: float | None) -> Iterator[
     yield from causes or [SAYS.text("towards-none")]
 
 
-def _metadata_advice(place: float | None) -> Iterator[str]:
-    if place is not None and place < _NEAR_HARD:
-        yield SAYS.text("slow-metadata" if place < 0 else "towards-metadata")
+def _metadata_advice(hard_to_easy: float | None) -> Iterator[str]:
+    if hard_to_easy is not None and hard_to_easy < _NEAR_HARD:
+        yield SAYS.text("slow-metadata" if hard_to_easy < 0 else "towards-metadata")
 
 
 def _pattern_texts(pattern: AccessPattern) -> Iterator[str]:

@@ -97,7 +97,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     others_cpu: float = 0.0  # share of all CPUs that other programs used all the time
 
     @property
-    def in_guest(self) -> bool:
+    def was_in_guest(self) -> bool:
         """Measured in a virtual machine."""
         return self.facts.get(("virtualisation", "hypervisor")) not in (None, "none")
 

@@ -27,7 +27,7 @@ from hostdx.scenarios.triage.knowledge.differences import (
     OTHER,
     are_within_tolerance,
     fact_influence_of,
-    is_ignored,
+    is_ignored_fact,
 )
 
 State: TypeAlias = Literal["measured", "skipped", "failed", "interrupted", "cut off"]
@@ -131,7 +131,7 @@ def changed_facts(before: RunSummary, after: RunSummary) -> tuple[ChangedFact, .
 
 def _moving_component_of(key: FactKey) -> str:
     fact = "/".join(key)
-    mover = None if is_ignored(fact) else fact_influence_of(fact)
+    mover = None if is_ignored_fact(fact) else fact_influence_of(fact)
     return mover.component if mover is not None and mover.component != OTHER else ""
 
 

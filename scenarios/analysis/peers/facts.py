@@ -11,7 +11,7 @@ import msgspec
 from hostdx.probes.reading.lossless_json import encode
 from hostdx.probes.types import Json
 from hostdx.scenarios.analysis.compare.run_summary import FactKey
-from hostdx.scenarios.triage.knowledge.differences import are_within_tolerance, is_ignored
+from hostdx.scenarios.triage.knowledge.differences import are_within_tolerance, is_ignored_fact
 
 MAX_FACTS = 8_000  # different ones, of all nodes together: a host has some hundred
 MAX_VALUES = 10_000  # different ones of a fact, kept
@@ -169,7 +169,7 @@ def _intern_key_and_is_ignored(key: FactKey) -> tuple[FactKey, bool]:
     """The same object each time, and whether the fact says nothing."""
     if len(_known_keys) > MAX_FACTS:
         _known_keys.clear()
-    return _known_keys.setdefault(key, (key, is_ignored("/".join(key))))
+    return _known_keys.setdefault(key, (key, is_ignored_fact("/".join(key))))
 
 
 def _value_classes(key: FactKey, spellings: Sequence[str]) -> list[object]:

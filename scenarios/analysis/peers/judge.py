@@ -27,7 +27,7 @@ from hostdx.scenarios.analysis.peers.retest import (
 from hostdx.scenarios.analysis.peers.screen import (
     MIN_PEERS,
     HardwareGroup,
-    Screen,
+    PeerCheck,
     ScreenedMeasure,
     screen_nodes,
     smallest_detectable_share,
@@ -94,7 +94,7 @@ def _is_unsettled(standing: RetestedMeasure, margin: float) -> bool:
     return not (standing.is_decided or back)
 
 
-def _judge_hardware_group(number: int, group: HardwareGroup, screened: Screen) -> Alike:
+def _judge_hardware_group(number: int, group: HardwareGroup, screened: PeerCheck) -> Alike:
     few = len(group.nodes) < MIN_PEERS
     largest = Counter(screened.groups[0].hardware)
     own = Counter(group.hardware)
@@ -179,7 +179,7 @@ def _rate_sums(
 
 def _fleet_outlier(
     name: str,
-    screened: Screen,
+    screened: PeerCheck,
     judged: Sequence[RetestedMeasure],
     nodes: Sequence[PeerNode],
     table: FactTable,

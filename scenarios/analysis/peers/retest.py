@@ -14,7 +14,7 @@ from typing import TypeAlias
 import msgspec
 
 from hostdx.scenarios.analysis.peers.node import PeerNode
-from hostdx.scenarios.analysis.peers.screen import Screen
+from hostdx.scenarios.analysis.peers.screen import PeerCheck
 from hostdx.scenarios.contract.verdict.verdict import (
     NOT_YET,
     OPEN,
@@ -58,7 +58,7 @@ class RetestedMeasure(msgspec.Struct, Judged, frozen=True, kw_only=True):
         return abs(math.log(self.ratio if self.ratio is not None else self.screened))
 
 
-def suspect_standings_by_measure(screened: Screen, rounds: Sequence[Round]) -> tuple[RetestedMeasure, ...]:
+def suspect_standings_by_measure(screened: PeerCheck, rounds: Sequence[Round]) -> tuple[RetestedMeasure, ...]:
     """Of every suspect in each measure that it is suspected in."""
     pairs = [(name, place) for name, places in screened.suspects.items() for place in places]
     level = FAMILY_ERROR / max(1, len(pairs)) / (MAX_ROUNDS - MIN_ROUNDS + 1)
@@ -70,7 +70,9 @@ def suspect_standings_by_measure(screened: Screen, rounds: Sequence[Round]) -> t
     )
 
 
-def next_suspects(screened: Screen, rounds: Sequence[Round], silent: Collection[str] = ()) -> tuple[str, ...]:
+def next_suspects(
+    screened: PeerCheck, rounds: Sequence[Round], silent: Collection[str] = ()
+) -> tuple[str, ...]:
     """Who is to be measured again in the next round, the farthest off first; nobody: it is decided, or ends undecided.
 
     Half as many as in the round before, more only where more are off by what matters. Before the first: all suspects.
@@ -89,7 +91,7 @@ def next_suspects(screened: Screen, rounds: Sequence[Round], silent: Collection[
     return tuple(sorted(far, key=lambda name: -far[name])[: max(beyond, (len(before) + 1) // 2)])
 
 
-def loads_to_retest(screened: Screen, rounds: Sequence[Round], names: Sequence[str]) -> set[str]:
+def loads_to_retest(screened: PeerCheck, rounds: Sequence[Round], names: Sequence[str]) -> set[str]:
     """The ids of the loads in which one of these suspects is still to be measured again."""
     left = (
         {(standing.node, standing.column) for standing in _standings_to_retest(screened, rounds)}
@@ -104,7 +106,7 @@ def loads_to_retest(screened: Screen, rounds: Sequence[Round], names: Sequence[s
     }
 
 
-def _standings_to_retest(screened: Screen, rounds: Sequence[Round]) -> list[RetestedMeasure]:
+def _standings_to_retest(screened: PeerCheck, rounds: Sequence[Round]) -> list[RetestedMeasure]:
     return [
         standing
         for standing in suspect_standings_by_measure(screened, rounds)
@@ -113,7 +115,7 @@ def _standings_to_retest(screened: Screen, rounds: Sequence[Round]) -> list[Rete
     ]
 
 
-def _peer_distances(screened: Screen, place: int, nodes: Round) -> list[float]:
+def _peer_distances(screened: PeerCheck, place: int, nodes: Round) -> list[float]:
     """Return how far a round's peers lie from their centre at the screen: who is suspected in another measure is one
     too.
     """
@@ -125,7 +127,7 @@ def _peer_distances(screened: Screen, place: int, nodes: Round) -> list[float]:
     ]
 
 
-def _variance_and_freedom(screened: Screen, place: int, rounds: Sequence[Round]) -> tuple[float, float]:
+def _variance_and_freedom(screened: PeerCheck, place: int, rounds: Sequence[Round]) -> tuple[float, float]:
     """Of one node's measure: the variance and its degrees of freedom, of the screen's nodes and of the peers."""
     column = screened.columns[place]
     square, freedom = column.spread**2, _freedom_of_median(len(column.logs))
@@ -145,7 +147,7 @@ def _freedom_of_median(nodes: int) -> float:
 
 
 def _suspect_standing_in_measure(
-    node_screen: Screen,
+    node_screen: PeerCheck,
     name: str,
     place: int,
     rounds: Sequence[Round],

@@ -120,7 +120,7 @@ class HardwareGroup(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[str, ...]
 
 
-class Screen(msgspec.Struct, frozen=True, kw_only=True):
+class PeerCheck(msgspec.Struct, frozen=True, kw_only=True):
     """`suspects`, the farthest off first, with the places (in `columns`) of the measures that they are suspected in."""
 
     groups: tuple[HardwareGroup, ...]
@@ -132,7 +132,7 @@ class Screen(msgspec.Struct, frozen=True, kw_only=True):
         return {name: n for n, group in enumerate(self.groups) for name in group.nodes}
 
 
-def screen_nodes(nodes: Sequence[PeerNode], margin: float = 0.05) -> Screen:
+def screen_nodes(nodes: Sequence[PeerNode], margin: float = 0.05) -> PeerCheck:
     """`margin`: the smallest difference that matters, as a share. Names are unique."""
     alike: dict[Hardware, list[PeerNode]] = {}
     for node in nodes:
@@ -149,7 +149,7 @@ def screen_nodes(nodes: Sequence[PeerNode], margin: float = 0.05) -> Screen:
     groups = tuple(
         HardwareGroup(hardware=g[0].hardware, nodes=tuple(node.name for node in g)) for g in members
     )
-    return Screen(
+    return PeerCheck(
         groups=groups, columns=tuple(columns), suspects=_find_suspects(columns, margin), margin=margin
     )
 
@@ -189,7 +189,7 @@ def _find_suspects(columns: Sequence[ScreenedMeasure], margin: float) -> dict[st
     return {name: tuple(places_by_name[name]) for name in sorted(places_by_name, key=lambda name: -far[name])}
 
 
-def peers_for(screened: Screen, suspects: Iterable[str], seed: int) -> tuple[str, ...]:
+def peers_for(screened: PeerCheck, suspects: Iterable[str], seed: int) -> tuple[str, ...]:
     """Peers to measure beside these suspects: of each of their groups eight that are none, all where there are fewer.
 
     Other ones with each seed: give each round its own.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from hostdx.probes.profile.syscall_names import call_name, system_call_names
+from hostdx.probes.profile.syscall_names import syscall_name, system_call_names
 from hostdx.probes.profile.wait_samples import WaitSample
 from hostdx.scenarios.contract.knowledge_file import read_tables
 
@@ -74,7 +74,7 @@ def summarise_waits(rows: Iterable[WaitSample]) -> tuple[WaitTotal, ...]:
     call_names = system_call_names()
     waits: dict[tuple[str, bool], WaitTotal] = {}
     for row in rows:
-        call = call_name(row.call, call_names)
+        call = syscall_name(row.call, call_names)
         key = (wait_kind_of(row.state, call, row.place), row.state == "D")
         wait = waits.get(key) or WaitTotal(*key, {}, 0.0, 0.0)
         wait.calls[call] = wait.calls.get(call, 0.0) + row.thread_s

@@ -19,10 +19,10 @@ from hostdx.probes.engine.disk.preparation import Progress, fill_files
 from hostdx.probes.engine.files import FileSet, TestFile
 from hostdx.probes.engine.measured import BenchRefused, Measured, MeasurementInvalid, served_by_cache_reason
 from hostdx.probes.engine.pool import WorkerFailed, WorkerPool
-from hostdx.probes.engine.spec import BlockReply, Spec
+from hostdx.probes.engine.spec import BlockReply, LoadSpec
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.diskstats import counter_growth, moved_bytes
+from hostdx.probes.system.disk.diskstats import counter_growth, disk_bytes
 from hostdx.probes.system.disk.failing import cause_and_advice
 from hostdx.scenarios.box.measurement.corner import (
     BY_ID,
@@ -111,7 +111,7 @@ class CornerBench:
         self._pool = WorkerPool((*(file.fd for file in self._files), self.private.fd))
 
         def written_bytes() -> int | None:
-            return moved_bytes(self.host, self.leaves, "write")
+            return disk_bytes(self.host, self.leaves, "write")
 
         shared = self._files.files_of_kind("read hard")
         files_with_directory = [(self.private.path, file) for file in laid if file not in shared]
@@ -152,7 +152,7 @@ class CornerBench:
         shared_bytes = -(-self.size_bytes // 4096) * 4096
         wanted = [("read easy", each)] * self.workers + [("read hard", shared_bytes)]
         wanted += [("write easy", 0)] * self.workers + [("write hard", 0)]
-        files = self._files.lay_all(wanted, self.private.fd, self.private.path)
+        files = self._files.create_files(wanted, self.private.fd, self.private.path)
         self.direct = all(file.direct for file in self._files.files_of_kind("write easy"))
         return [file for file in files if file.bytes]
 
@@ -176,12 +176,12 @@ class CornerBench:
         if corner.operation in ("read", "open"):
             await self._drop_caches(corner, specs)
         kind = "read" if corner.operation == "read" else "write"
-        before = moved_bytes(self.host, self.leaves, kind) if self.leaves and corner.moves_bytes else None
+        before = disk_bytes(self.host, self.leaves, kind) if self.leaves and corner.moves_bytes else None
         try:
             replies = await self._pool.run_block(specs, LEAD_S)
         except WorkerFailed as why:
             raise self._refusal_for(why) from why
-        after = moved_bytes(self.host, self.leaves, kind) if before is not None else None
+        after = disk_bytes(self.host, self.leaves, kind) if before is not None else None
         each = self.file_count if corner.operation == "find" else 1
         measured = _measured_block(corner, replies, each, counter_growth(before, after))
         self._record_block(corner, specs, replies, measured)
@@ -190,7 +190,7 @@ class CornerBench:
         return measured
 
     def _record_block(
-        self, corner: CornerTest, specs: list[Spec], replies: list[BlockReply], measured: Measured
+        self, corner: CornerTest, specs: list[LoadSpec], replies: list[BlockReply], measured: Measured
     ) -> None:
         if measured.seconds > 0:
             self._rates[corner.id] = measured.operations / measured.seconds
@@ -201,13 +201,13 @@ class CornerBench:
         if corner.operation == "read":
             self._at[corner.id] = self._at.get(corner.id, 0) + max(spec["most"] or 0 for spec in specs)
 
-    def _common_spec(self, corner: CornerTest) -> Spec:
+    def _common_spec(self, corner: CornerTest) -> LoadSpec:
         return {
             "kind": "corner", "corner": corner.operation, "seed": self.seed + self._cycle, "slices": [LONGEST_S],
             "at_most_s": LONGEST_S, "stretch": self.stretch.get(corner.id, 0.0), "block_bytes": corner.record_bytes,
         }  # fmt: skip
 
-    def _worker_specs(self, corner: CornerTest) -> list[Spec]:
+    def _worker_specs(self, corner: CornerTest) -> list[LoadSpec]:
         common = self._common_spec(corner)
         if corner.moves_bytes:
             return [{**common, **self._records_spec(corner, rank)} for rank in range(self.workers)]
@@ -236,7 +236,7 @@ class CornerBench:
             for rank, count in enumerate(made_by)
         ]  # fmt: skip
 
-    def _records_spec(self, corner: CornerTest, rank: int) -> Spec:
+    def _records_spec(self, corner: CornerTest, rank: int) -> LoadSpec:
         """Its file or its records of the shared one; reads are of what the next worker's are, as ior's -C."""
         files = self._files.files_of_kind(f"{corner.operation} {corner.difficulty}")
         turned = (rank + 1) % self.workers if corner.operation == "read" else rank
@@ -251,7 +251,7 @@ class CornerBench:
                 at = self._at[corner.id] = 0
         return self._piece_spec(corner, file.fd, turned, at, count)
 
-    def _piece_spec(self, corner: CornerTest, fd: int, rank: int, at: int, count: int) -> Spec:
+    def _piece_spec(self, corner: CornerTest, fd: int, rank: int, at: int, count: int) -> LoadSpec:
         """From its record `at` on: of a file of its own, or every so many-th of the shared one."""
         size, hard = corner.record_bytes, corner.difficulty == "hard"
         stride = size * (self.workers if hard else 1)
@@ -289,7 +289,7 @@ class CornerBench:
         rate = self._rates.get(corner.id, 0.0)
         return max(1, min(MAX_PASSES, int(rate * MIN_PASS_S / max(1, names))))
 
-    async def _drop_caches(self, corner: CornerTest, specs: list[Spec]) -> None:
+    async def _drop_caches(self, corner: CornerTest, specs: list[LoadSpec]) -> None:
         """Nothing of what is read next may lie in the page cache. Raises Cached."""
         try:
             if corner.operation == "read":

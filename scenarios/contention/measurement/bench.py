@@ -72,7 +72,7 @@ class ContentionBench:
         self._child = child
 
     @classmethod
-    async def in_memory(cls, name: str, kinds: Sequence[str], workers: int) -> ContentionBench:
+    async def on_memory_disks(cls, name: str, kinds: Sequence[str], workers: int) -> ContentionBench:
         """Return a bench with a file system of each kind on a loop device in memory. Raise BenchRefused."""
         return await cls._start_server(name, (), {"do": "memory", "kinds": list(kinds), "workers": workers})
 

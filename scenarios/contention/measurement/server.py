@@ -88,7 +88,7 @@ class Server:
             sampling.start()
         output = b""
         while output.count(b"\n") < (len(pids) if b"!" not in signs else signs.count(b"!")):
-            due = min(until, sampling.next_due)
+            due = min(until, sampling.next_due_s)
             if due == until or select.select([results_fd], [], [], max(0.0, due - time.monotonic()))[0]:
                 output += _read_in_time(results_fd, until)
             else:

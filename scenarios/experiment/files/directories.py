@@ -8,7 +8,7 @@ import msgspec
 from hostdx.probes.engine.disk.refusals import DirectorySuitability, check_suitability
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.topology import DirectoryPlacement, find_placement
-from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.scenarios.contract.model import OptionMap, UsageError
 
 
 def default_directories(host: Host) -> tuple[str, ...]:
@@ -33,7 +33,7 @@ class ChosenTestDirectory:
     Without one `fit` is None and `refusal` says why.
     """
 
-    def __init__(self, host: Host, options: Options, default_bytes: int, workloads: Sequence[str]) -> None:
+    def __init__(self, host: Host, options: OptionMap, default_bytes: int, workloads: Sequence[str]) -> None:
         """Raises UsageError where several are named."""
         named_directories = options.as_strings("dir")
         if len(named_directories) > 1:

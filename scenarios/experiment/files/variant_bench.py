@@ -4,13 +4,13 @@ from contextlib import suppress
 
 from hostdx.probes.engine.disk.storage import StorageBench
 from hostdx.probes.engine.measured import Measured, MeasurementInvalid, served_by_cache_reason
-from hostdx.probes.engine.workloads import EngineLoad, engine_load, fio_equivalent
+from hostdx.probes.engine.workloads import EngineLoad, engine_load, fio_command
 from hostdx.scenarios.contract.plan import Metric, Workload
 from hostdx.scenarios.experiment.schedule.blocks import VariantBench
 from hostdx.scenarios.experiment.schedule.slices import MIN_SLICE_S
 
 
-class StorageVariantBench(VariantBench):
+class DirectoryLoadBench(VariantBench):
     """One directory under one load."""
 
     def __init__(self, variant: str, bench: StorageBench, workload: Workload) -> None:
@@ -50,6 +50,6 @@ def engine_workload(load: EngineLoad, size_bytes: int, directory: str, *, slices
         slice_s=(load.slice_s or MIN_SLICE_S) if slices else 0.0,
         slice_operations=load.slice_operations * load.workers,
         control=load.control,
-        equivalent=fio_equivalent(load.id, size_bytes, directory) if directory else "",
+        equivalent=fio_command(load.id, size_bytes, directory) if directory else "",
         why=load.why,
     )

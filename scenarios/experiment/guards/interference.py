@@ -188,7 +188,7 @@ def _round_share(share: float | None) -> float | None:
     return None if share is None else round(share, 4)
 
 
-def foreign_bytes(history: Sequence[MeasuredSurroundings], now: MeasuredSurroundings) -> float | None:
+def foreign_bytes_per_s(history: Sequence[MeasuredSurroundings], now: MeasuredSurroundings) -> float | None:
     """Others' bytes a second on the devices, as far as they are surely not ours; None where nothing can be told."""
     if now.device_bytes is None:
         return None
@@ -273,14 +273,14 @@ def _users_cpu_over_limit(
 def _bytes_over_limit(
     history: Sequence[MeasuredSurroundings], now: MeasuredSurroundings
 ) -> list[InterferenceExcess]:
-    foreign = foreign_bytes(history, now)
+    foreign = foreign_bytes_per_s(history, now)
     if foreign is None or now.device_bytes is None:
         return []
     rule = threshold_of("device")
     least = max(rule.floor, rule.limit * (now.device_bytes / now.seconds - foreign))
     if foreign <= least:
         return _requests_over_limit(history, now)
-    usual = _quiet_level([foreign_bytes((), b) for b in history if b.exact])
+    usual = _quiet_level([foreign_bytes_per_s((), b) for b in history if b.exact])
     sudden = usual is not None and foreign > max(usual + least, LOUDER * usual)
     disturbance = Disturbance("device", figure=foreign, usual=usual if sudden else None, unit="B/s")
     return [InterferenceExcess("device", disturbance, sudden)]

@@ -17,14 +17,14 @@ from hostdx.probes.system.running.culprit import (
     find_dominant_process,
     loop_worker_pids,
     others_cpus_and_io_rate,
-    rank_by_use,
+    rank_processes,
     used_quarter_of_total,
 )
 from hostdx.probes.system.running.processes import (
     ProcessTable,
-    find_with_descendants,
-    io_bytes,
-    own_family,
+    own_process_family,
+    process_io_bytes,
+    process_with_descendants,
     read_process_table,
 )
 from hostdx.probes.system.running.tasks import explain_hidden_tasks
@@ -75,9 +75,11 @@ class CulpritSearch:
         for_us = io_for_us = 0.0
         if workers:
             not_for_us = frozenset(self._ended.processes.keys() - workers)
-            for_us = sum((use.rate for use in rank_by_use(self._began, self._ended, "cpu", not_for_us)), 0.0)
+            for_us = sum(
+                (use.rate for use in rank_processes(self._began, self._ended, "cpu", not_for_us)), 0.0
+            )
             io_for_us = sum(
-                (process.rate for process in rank_by_use(self._began, self._ended, "io", not_for_us)), 0.0
+                (process.rate for process in rank_processes(self._began, self._ended, "io", not_for_us)), 0.0
             )
         hidden = explain_hidden_tasks(self._run.host) is not None
         return OthersUse(cpus, (io or None) if hidden else io, hidden, for_us, io_for_us)
@@ -89,7 +91,7 @@ class CulpritSearch:
         )
 
     def _our_processes(self) -> frozenset[int]:
-        return frozenset(own_family(self._run.host)) if self._run.host.live else frozenset()
+        return frozenset(own_process_family(self._run.host)) if self._run.host.live else frozenset()
 
     @property
     def _is_affordable(self) -> bool:
@@ -118,7 +120,7 @@ class CulpritSearch:
             resource: Resource = "cpu" if kind == "cpu" else "io"
             least = min(NAMED_CPUS, NAMED_SHARE * cpu_share * now.cpus) if resource == "cpu" else None
             process = find_dominant_process(before, now, resource, excluded_pids, least)
-            brief = process is not None and not self._is_seen_long(process, resource, now, excluded_pids)
+            brief = process is not None and not self._took_quarter(process, resource, now, excluded_pids)
             # Whom this user may read can be named beside somebody busier whom only root may: root need not be told.
             if resource == "io" and now.unreadable and (process is None or os.geteuid()):
                 self._say_whose_io(now)
@@ -133,7 +135,7 @@ class CulpritSearch:
                 )
         return culprits
 
-    def _is_seen_long(
+    def _took_quarter(
         self, process: BusyProcess, resource: Resource, now: ProcessTable, excluded_pids: frozenset[int]
     ) -> bool:
         """Return whether looks of NAMED_AFTER_S or more show that it used a quarter of what others used."""
@@ -237,7 +239,7 @@ class PulseSource:
     def _our_read_and_written_bytes(self) -> tuple[int, int]:
         if len(self._devices) != 1:
             return 0, 0
-        used = [io_bytes(self._host, pid) or (0, 0) for pid in find_with_descendants(self._host)]
+        used = [process_io_bytes(self._host, pid) or (0, 0) for pid in process_with_descendants(self._host)]
         return sum(read for read, _ in used), sum(written for _, written in used)
 
 

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from hostdx.probes import units
 from hostdx.probes.engine.measured import Measured
 from hostdx.probes.system.disk.backing import disks_beneath
-from hostdx.probes.system.disk.mounts import find_mount, nfs_bytes, read_mounts_now
+from hostdx.probes.system.disk.mounts import find_mount, nfs_bytes_since_mount, read_mounts_now
 from hostdx.probes.system.processor.throttle import ThrottleReader
 from hostdx.probes.system.pulse import compute_host_rates, read_host_counters
-from hostdx.probes.system.running.processes import cpu_seconds, find_with_descendants, io_bytes
+from hostdx.probes.system.running.processes import cpu_seconds, process_io_bytes, process_with_descendants
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import Disturbance, InterferenceCulprit, most_frequent_culprit
@@ -236,14 +236,14 @@ class InterferenceWatch:
 
     def _take_reading(self) -> HostReading:
         host = self.run.host
-        family = find_with_descendants(host) if host.live else {}
-        moved = [io_bytes(host, pid) or (0, 0) for pid in family] if self._all_devices() else []
+        family = process_with_descendants(host) if host.live else {}
+        moved = [process_io_bytes(host, pid) or (0, 0) for pid in family] if self._all_devices() else []
         return HostReading(
             read_host_counters(host, self.run.clock.now()),
             cpu_seconds(family),
             self._throttle.read(),
             (sum(read for read, _ in moved), sum(written for _, written in moved)),
-            nfs_bytes(host) if self._all_devices() else 0,
+            nfs_bytes_since_mount(host) if self._all_devices() else 0,
         )
 
     def _check_directories(self) -> None:

@@ -20,13 +20,13 @@ MIN_GROUPS = 4
 
 
 class VariantBench(Protocol):
-    """Measures one variant of the load. `make_active` is called before a window whenever another variant was
+    """Measures one variant of the load. `switch_to_variant` is called before a window whenever another variant was
     measured before it.
     """
 
     variant: str  # its id, as in the plan
 
-    async def make_active(self) -> None:
+    async def switch_to_variant(self) -> None:
         """Make the variant active and check that it is. Raise MeasurementInvalid with the reason."""
         return
 
@@ -166,7 +166,7 @@ class BlockScheduler(LoadScheduler):
         await self.pause_workers()
         if self._settle_s:  # drawn: a neighbour in the groups' own rhythm is then in step with them no more
             await self.run.clock.sleep(self._settle_s * self.run.rng.uniform(0.5, 1.5))
-        await bench.make_active()
+        await bench.switch_to_variant()
         self._active = bench
         self._switching_s += self.run.clock.now() - began
 

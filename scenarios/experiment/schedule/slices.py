@@ -72,7 +72,7 @@ class ChosenSliceLength(NamedTuple):
     quarter: FirstQuarter | None
 
 
-def slice_length(
+def choose_slice_length(
     warm: Iterable[WarmUpSlice],
     *,
     margin: float,

@@ -120,5 +120,5 @@ class SwitchedVariantBench(HeldSettingBench):
         self.value = value or variant
         self.switch = switch
 
-    async def make_active(self) -> None:
+    async def switch_to_variant(self) -> None:
         await self.switch.switch_to(self.value)

@@ -30,9 +30,9 @@ from hostdx.scenarios.experiment.schedule.slices import (
     MIN_SLICE_S,
     ChosenSliceLength,
     WarmUpSlice,
+    choose_slice_length,
     length_event,
     longest_slice,
-    slice_length,
 )
 from hostdx.scenarios.experiment.scheduler import LoadScheduler, MeasuredGroups
 
@@ -218,7 +218,7 @@ class BatchScheduler(LoadScheduler):
         self._warm_up_slices = [w for w in self._warm_up_slices if w.variant in names] + warm_up_slices(
             train, names, cut_s
         )
-        self._chosen_length = chosen = slice_length(
+        self._chosen_length = chosen = choose_slice_length(
             self._warm_up_slices,
             margin=self.carry.margin,
             most_s=longest_slice(

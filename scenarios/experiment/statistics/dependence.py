@@ -22,7 +22,7 @@ _CLIPPED = 4.0  # deviations: one wild group is not to hide the rest, nor to be 
 _LENGTHS = 4  # a batch is so many times the correlation's length: then the batches are nearly independent
 
 
-def batch_length(log_ratios: Sequence[float]) -> int:
+def groups_per_unit(log_ratios: Sequence[float]) -> int:
     """Return how many consecutive groups are one unit of inference: 1 where they are independent."""
     n = len(log_ratios)
     if n < MIN_GROUPS:
@@ -63,7 +63,7 @@ def _clipped_scores(values: Sequence[float]) -> list[float]:
     return [min(_CLIPPED, max(-_CLIPPED, x / usual)) for x in deviations]
 
 
-def batch_means_and_weights(
+def unit_means_and_weights(
     values: Sequence[float], weights: Sequence[float] | None, length: int
 ) -> tuple[list[float], list[float]]:
     """Return the (weighted) means of consecutive values and their weights; a shorter rest joins the last batch."""

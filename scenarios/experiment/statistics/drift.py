@@ -49,7 +49,7 @@ def fit_trend(values: Sequence[float]) -> FittedLine | None:
 
 @lru_cache(maxsize=128)  # a screen asks for the same groups with each drawing
 def _fit_line(values: tuple[float, ...]) -> FittedLine | None:
-    points = _average_stretches(values)
+    points = _thin_by_means(values)
     n = len(points)
     if n < MIN_POINTS:
         return None
@@ -104,7 +104,7 @@ def _limited_exp(logarithm: float) -> float:
     return math.exp(min(logarithm, MAX_LOG))
 
 
-def _average_stretches(values: Sequence[float]) -> list[float]:
+def _thin_by_means(values: Sequence[float]) -> list[float]:
     """Return the values, or the means of stretches of equal length; a rest at the beginning is left out."""
     each = max(1, len(values) // _POINTS)
     start = len(values) % each

@@ -12,7 +12,7 @@ from hostdx.probes.engine.disk.storage import StorageBench
 from hostdx.probes.engine.measured import Measured, MeasurementInvalid
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.diskstats import moved_bytes
+from hostdx.probes.system.disk.diskstats import disk_bytes
 from hostdx.scenarios.fstrim.ageing import ChurnBench
 
 CHURN_ID = "churn"
@@ -108,4 +108,4 @@ class CommandLoad(BuiltInLoad):
         self.budget.charge(self._last_bytes, self._last_bytes)
 
     def _written_bytes(self) -> int:
-        return moved_bytes(self.host, self.leaves, "write") or 0
+        return disk_bytes(self.host, self.leaves, "write") or 0

@@ -34,7 +34,7 @@ class TrimPattern(msgspec.Struct, frozen=True, kw_only=True):
     rest_s: float = 5.0  # so long the discard counters must stand still
     settle_at_most_s: float = 60.0
 
-    def fit_budget(self, budget_s: float, phases: int) -> TrimPattern:
+    def spread_over_budget(self, budget_s: float, phases: int) -> TrimPattern:
         """`budget_s` of measuring: fewer blocks before shorter ones. Raises UsageError where too short for any."""
         need = phases * MIN_BLOCKS * MIN_PAIR_S
         if budget_s < need:
@@ -79,7 +79,7 @@ class TrimOutcome(NamedTuple):
     rest_s: float | None
 
 
-def read_discards(host: Host, leaves: Sequence[str]) -> DiscardCounters | Absent:
+def read_discard_counters(host: Host, leaves: Sequence[str]) -> DiscardCounters | Absent:
     counters = disk_counters(host)
     if isinstance(counters, Absent):
         return counters
@@ -108,11 +108,11 @@ def parse_claim(output: str) -> int | None:
 
 async def trim_and_wait(run: Run, action: Action, leaves: Sequence[str], pattern: TrimPattern) -> TrimOutcome:
     """Trims and waits until the disk rests, at most `settle_at_most_s`. Raises RunRefused (from `apply_change`)."""
-    before = read_discards(run.host, leaves)
+    before = read_discard_counters(run.host, leaves)
     async with run.apply_change(action) as applied:
         ended = run.clock.now()
         rest_s = await _wait_for_rest(run, leaves, pattern, ended)
-    after = read_discards(run.host, leaves)
+    after = read_discard_counters(run.host, leaves)
     requested = requests = None
     if isinstance(before, DiscardCounters) and isinstance(after, DiscardCounters):
         if before.bytes is not None and after.bytes is not None:
@@ -132,7 +132,7 @@ async def _wait_for_rest(run: Run, leaves: Sequence[str], pattern: TrimPattern, 
     quiet_since = counted_since = ended
     last: int | None = None
     while True:
-        now = read_discards(run.host, leaves)
+        now = read_discard_counters(run.host, leaves)
         if isinstance(now, Absent):
             return None
         at = run.clock.now()

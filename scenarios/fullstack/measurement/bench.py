@@ -16,14 +16,14 @@ from hostdx.probes.engine.measured import BenchRefused, Measured, MeasuredBatch,
 from hostdx.probes.engine.pool import WorkerPool
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.diskstats import counter_growth, moved_bytes
+from hostdx.probes.system.disk.diskstats import counter_growth, disk_bytes
 from hostdx.scenarios.fullstack.measurement.messages import (
     Answer,
     CountedSlices,
     MeasureSlices,
     OpenStreams,
     Request,
-    Side,
+    SliceJob,
     StreamsFailed,
     StreamSlice,
     StreamsReady,
@@ -95,7 +95,7 @@ class StreamBench:
         self._pool = WorkerPool(())
         self._child: LineChild | None = None
         self.local_peer = True
-        self.costs: dict[Side, StreamCost] = {}
+        self.costs: dict[SliceJob, StreamCost] = {}
 
     async def prepare_files(self, progress: Progress | None) -> None:
         """Make the files. Raise BenchRefused."""
@@ -103,7 +103,7 @@ class StreamBench:
         self._pool = WorkerPool(tuple(file.fd for file in self._files))
 
         def written_bytes() -> int | None:
-            return moved_bytes(self.host, self.leaves, "write")
+            return disk_bytes(self.host, self.leaves, "write")
 
         await fill_files(
             self._pool, [(self.private.path, file) for file in laid], self.budget, written_bytes, progress
@@ -114,7 +114,7 @@ class StreamBench:
         self._files.reopen()
         wanted = [kind for kind in self._kinds for _ in range(self.streams)]
         laid = [(kind, self.file_bytes) for kind in wanted]
-        files = self._files.lay_all(laid, self.private.fd, self.private.path)
+        files = self._files.create_files(laid, self.private.fd, self.private.path)
         self.direct = all(file.direct for file in files)
         return files
 
@@ -136,7 +136,7 @@ class StreamBench:
 
     async def measure_batch(
         self,
-        sides: Sequence[Side],
+        sides: Sequence[SliceJob],
         order: Sequence[int],
         slice_s: float,
         onset_s: float = 0.0,
@@ -173,10 +173,10 @@ class StreamBench:
     def _read_and_written_bytes(self) -> tuple[int | None, int | None]:
         if not self.leaves:
             return None, None
-        return moved_bytes(self.host, self.leaves, "read"), moved_bytes(self.host, self.leaves, "write")
+        return disk_bytes(self.host, self.leaves, "read"), disk_bytes(self.host, self.leaves, "write")
 
     def _batch_from_slices(
-        self, sides: Sequence[Side], order: Sequence[int], slice_s: float, slices: Sequence[StreamSlice],
+        self, sides: Sequence[SliceJob], order: Sequence[int], slice_s: float, slices: Sequence[StreamSlice],
         took: float, moved: int | None,
     ) -> MeasuredBatch:  # fmt: skip
         done = list(order[: len(slices)])

@@ -14,7 +14,7 @@ PATHS: dict[Direction, tuple[Job, ...]] = {
 }
 
 
-class Side(msgspec.Struct, frozen=True, kw_only=True):
+class SliceJob(msgspec.Struct, frozen=True, kw_only=True):
     """What runs in a slice. The first job is the one that counts, `beside` runs as long. `cpus`: only on these.
 
     `link`: over which of our own links, 0 where there is a peer.
@@ -72,7 +72,7 @@ class MeasureSlices(msgspec.Struct, frozen=True, kw_only=True, tag="slices"):
     It ends after `most_s`, whatever is left of it then.
     """
 
-    sides: list[Side]
+    sides: list[SliceJob]
     order: list[int]
     slice_s: float
     onset_s: float = 0.0

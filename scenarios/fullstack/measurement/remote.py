@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from hostdx.probes.children.bounded_wait import END_S, wait_briefly_for
+from hostdx.probes.children.bounded_wait import END_S, wait_briefly_async
 from hostdx.probes.children.own_module import PYTHONS
 from hostdx.probes.engine.measured import BenchRefused
 
@@ -117,7 +117,7 @@ async def _connected_address(host: str) -> str:
         output, _ = await asyncio.wait_for(process.communicate(), END_S)
     except TimeoutError:  # a `Match exec` of its configuration hangs
         process.kill()
-        await wait_briefly_for(process)
+        await wait_briefly_async(process)
         output = b""
     for line in output.decode("utf-8", "replace").splitlines():
         name, _, value = line.partition(" ")
@@ -134,4 +134,4 @@ async def _end_process(process: asyncio.subprocess.Process) -> None:
     except TimeoutError:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
-        await wait_briefly_for(process)
+        await wait_briefly_async(process)

@@ -29,7 +29,7 @@ from hostdx.scenarios.fullstack.measurement.messages import (
     OpenStreams,
     PeerAddress,
     Request,
-    Side,
+    SliceJob,
     StreamsFailed,
     StreamSlice,
     StreamsReady,
@@ -116,7 +116,7 @@ class Station:
             done.append(self._measure_slice(request.sides[number], request.slice_s, request.onset_s))
         return CountedSlices(slices=done)
 
-    def _measure_slice(self, side: Side, slice_s: float, onset_s: float) -> StreamSlice:
+    def _measure_slice(self, side: SliceJob, slice_s: float, onset_s: float) -> StreamSlice:
         assert self._pool is not None
         if side.link in self._unset:
             raise MeasurementInvalid(self._unset[side.link])
@@ -155,7 +155,7 @@ class Station:
 
 
 def _combine_workers(
-    side: Side,
+    side: SliceJob,
     counted: Sequence[WorkerBytes],
     others: Sequence[WorkerBytes],
     peer_s: float,
@@ -225,7 +225,7 @@ def _fork_peer(address: str) -> PeerAddress:
     def run_peer() -> None:
         Peer(port, token, PEER_S).serve_and_get_ending()
 
-    fork_partner(run_peer, leave=(0,))
+    fork_partner(run_peer, own_fds=(0,))
     port.close()
     return PeerAddress(address, number, token)
 

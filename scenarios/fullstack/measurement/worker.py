@@ -195,7 +195,7 @@ class StreamWorker:
                 _read_acknowledgement(connection)
                 waiting -= 1
             waiting -= int(networked and not out)
-            most = count.may_wait
+            most = count.most_requests_ahead
         for _ in range(waiting):
             if out:
                 _read_acknowledgement(connection)
@@ -312,7 +312,7 @@ class _ByteCount:
         self._quarters = [0, 0, 0, 0]
 
     @property
-    def may_wait(self) -> int:
+    def most_requests_ahead(self) -> int:
         """Requests that the rate until now answers in AHEAD_S."""
         rate = self._all_bytes / max(1e-6, self._now - self._begin)
         return max(MIN_WAITING, min(MAX_WAITING, int(rate * AHEAD_S / CHUNK)))

@@ -27,13 +27,13 @@ from hostdx.probes.engine.measured import (
     served_by_cache_reason,
 )
 from hostdx.probes.engine.pool import WorkerPool
-from hostdx.probes.engine.spec import BlockReply, Spec
+from hostdx.probes.engine.spec import BlockReply, LoadSpec
 from hostdx.probes.engine.summary import combine_replies, piece_ends
 from hostdx.probes.engine.workloads import UNIT, WRITTEN_AT_MOST, EngineLoad, fio_directory, shell_line
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.files.safe_read import read_shipped_toml
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.diskstats import counter_growth, leaf_counters, moved_bytes
+from hostdx.probes.system.disk.diskstats import counter_growth, disk_bytes, leaf_counters
 from hostdx.probes.system.disk.scheduler import read_inflight_reads_and_writes
 from hostdx.probes.types import is_present
 
@@ -83,7 +83,7 @@ class WorkerMix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 MIXES = read_shipped_toml(__file__, "mixes.toml", dict[str, tuple[WorkerMix, ...]])["mix"]
 
 
-def files_bytes(size_bytes: int, mixes: Sequence[WorkerMix]) -> dict[File, int]:
+def file_sizes_of_mixes(size_bytes: int, mixes: Sequence[WorkerMix]) -> dict[File, int]:
     """The sizes of the files that these mixes need: one to read, one for each kind of writer."""
     wanted = {role.file for mix in mixes for role in mix.roles} - {"none"}
     write = max(UNIT, min(size_bytes // 4, WRITTEN_AT_MOST) // UNIT * UNIT)
@@ -92,9 +92,9 @@ def files_bytes(size_bytes: int, mixes: Sequence[WorkerMix]) -> dict[File, int]:
     return {file: read if file == "read" else write for file in order if file in wanted}
 
 
-def fio_equivalent(mix: WorkerMix, size_bytes: int, directory: str, rate: int | None) -> str:
+def fio_command(mix: WorkerMix, size_bytes: int, directory: str, rate: int | None) -> str:
     """The fio command that runs the same jobs at the same time; none for the CPU."""
-    sizes = files_bytes(size_bytes, [mix])
+    sizes = file_sizes_of_mixes(size_bytes, [mix])
     words = [
         "fio",
         fio_directory(directory),
@@ -160,7 +160,7 @@ class MixedBench:
 
     async def prepare_files(self, mixes: Sequence[WorkerMix], progress: Progress | None = None) -> None:
         """Makes and fills the files. Raises BenchRefused with one line; then nothing is left."""
-        sizes = files_bytes(self.size_bytes, mixes)
+        sizes = file_sizes_of_mixes(self.size_bytes, mixes)
         if refusal := self.budget.refusal_text(sum(sizes.values())):
             raise BenchRefused(f"{self.directory}: {refusal}")
         try:
@@ -170,7 +170,7 @@ class MixedBench:
                 )
             self._pool = WorkerPool([file.fd for file in self._files.values()])
             laid = [(self.directory, file) for file in self._files.values()]
-            moved = partial(moved_bytes, self.host, self.leaves, "write")
+            moved = partial(disk_bytes, self.host, self.leaves, "write")
             await fill_files(self._pool, laid, self.budget, moved, progress)
             buffered = self._files.get("buffered")
             if buffered is not None and buffered.direct:
@@ -206,9 +206,9 @@ class MixedBench:
         rate = self.write_rate if self.write_rate is not None else 64 << 20
         return int(writers * rate * seconds)
 
-    def _worker_spec(self, role: WorkerRole, index: int, ends: list[float]) -> Spec:
+    def _worker_spec(self, role: WorkerRole, index: int, ends: list[float]) -> LoadSpec:
         load = role.load
-        spec: Spec = {
+        spec: LoadSpec = {
             "kind": load.kind,
             "fd": -1,
             "seed": self._rng.getrandbits(48),
@@ -284,7 +284,7 @@ class MixedBench:
         return next((leaf for leaf, now in held if is_present(now) and any(now)), "")
 
     def _moved_bytes(self) -> list[int | None]:
-        return [moved_bytes(self.host, self.leaves, kind) for kind in ("read", "write")]
+        return [disk_bytes(self.host, self.leaves, kind) for kind in ("read", "write")]
 
     async def close(self) -> None:
         """Closes the files and ends the workers, which frees their space. May be called twice.

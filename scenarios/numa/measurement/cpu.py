@@ -85,7 +85,7 @@ class CpuRow(msgspec.Struct, frozen=True, kw_only=True):
     of_n: RoundsFigure | None
 
 
-class ReachedClock(msgspec.Struct, frozen=True, kw_only=True):
+class AllCoresClock(msgspec.Struct, frozen=True, kw_only=True):
     """While all cores worked: the mean clock of the busy CPUs. `samples`: readings, or workers that were counted."""
 
     reached_khz: int | Absent
@@ -102,7 +102,7 @@ class CpuResult(msgspec.Struct, frozen=True, kw_only=True):
     system_call_ns: RoundsFigure | None
     share: dict[int, float]
     seconds: float
-    clocked: ReachedClock
+    clocked: AllCoresClock
 
 
 def make_crowds(usable: UsableCpus) -> tuple[CpuCrowd, CpuCrowd | None, CpuCrowd | None]:
@@ -165,7 +165,7 @@ class CpuBench:
         """CPUs that `measure_sustained` loads."""
         return len((self._cores or self._single).cpus)
 
-    async def measure_sustained(self) -> ReachedClock:
+    async def measure_sustained(self) -> AllCoresClock:
         """All cores under load for two seconds, and what clock they have meanwhile: by the cycles of our workers,
         else as cpufreq tells it.
         """
@@ -185,12 +185,12 @@ class CpuBench:
             running.cancel()
             gigahertz, workers = counted.read_and_close()
         if gigahertz is not None:
-            return ReachedClock(reached_khz=round(gigahertz * 1e6), samples=workers, source=CYCLES)
+            return AllCoresClock(reached_khz=round(gigahertz * 1e6), samples=workers, source=CYCLES)
         if clocks_khz:
-            return ReachedClock(reached_khz=sum(clocks_khz) // len(clocks_khz), samples=len(clocks_khz))
-        return ReachedClock(reached_khz=NO_CLOCK, samples=0, source=CYCLES)
+            return AllCoresClock(reached_khz=sum(clocks_khz) // len(clocks_khz), samples=len(clocks_khz))
+        return AllCoresClock(reached_khz=NO_CLOCK, samples=0, source=CYCLES)
 
-    def build_result(self, clocked: ReachedClock, seconds: float) -> CpuResult:
+    def build_result(self, clock: AllCoresClock, seconds: float) -> CpuResult:
         rows = [row for load in self._loads if (row := self._make_row(load)) is not None]
         return CpuResult(
             rows=tuple(rows),
@@ -201,7 +201,7 @@ class CpuBench:
             ),
             share=self._cpu_shares(),
             seconds=seconds,
-            clocked=clocked,
+            clocked=clock,
         )
 
     def _make_row(self, load: CpuLoad) -> CpuRow | None:

@@ -19,9 +19,9 @@ from hostdx.scenarios.contract.model import Run, own_test_directory
 from hostdx.scenarios.contract.plan import PlannedWrite, Variant, Workload
 from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
-from hostdx.scenarios.experiment.files.variant_bench import StorageVariantBench, engine_workload
+from hostdx.scenarios.experiment.files.variant_bench import DirectoryLoadBench, engine_workload
 from hostdx.scenarios.experiment.guards.watch import watch_for
-from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
+from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, measure_loads
 from hostdx.scenarios.experiment.schedule.blocks import BlockScheduler
 from hostdx.scenarios.triage.cpus.usable import UsableCpus
 
@@ -79,7 +79,7 @@ class NodeDirectory(msgspec.Struct, frozen=True, kw_only=True):
 
 def examine_directory(host: Host, directory: str, usable: UsableCpus) -> NodeDirectory | str:
     """Where it can be measured, or why not, in one line."""
-    table, nodes = usable.nodes, dict(usable.node_sets)
+    table, nodes = usable.nodes, dict(usable.cpus_by_node)
     if table is None or len(nodes) < 2:
         return "one node has CPUs: no CPU is far from the disk"
     # A small disk is measured with a small file: what a run may fill of it is bounded.
@@ -103,7 +103,7 @@ def examine_directory(host: Host, directory: str, usable: UsableCpus) -> NodeDir
     return NodeDirectory(fit=fit, leaves=leaves, node=own, near=nodes[own], far_node=far, far=nodes[far])
 
 
-class LocalityVariantBench(StorageVariantBench):
+class LocalityVariantBench(DirectoryLoadBench):
     """The workers read the same file from other CPUs. Their buffers of a few pages stay where they were made."""
 
     def __init__(
@@ -118,7 +118,7 @@ class LocalityVariantBench(StorageVariantBench):
         super().__init__(variant, bench, msgspec.structs.replace(load, id=load.id.removeprefix("disk-")))
         self._cpus, self._pids = cpus, pids
 
-    async def make_active(self) -> None:
+    async def switch_to_variant(self) -> None:
         for pid in self._pids():
             try:
                 os.sched_setaffinity(pid, self._cpus)
@@ -161,7 +161,7 @@ async def measure_locality(
                 ]
                 await variants[0].start_workers_and_rehearse()
                 entries.append(ScheduledLoad(BlockScheduler(run, load, variants, watch), record_verdicts))
-            await run_campaign(run, TimeBudget(budget_s, run.clock), entries, family=family)
+            await measure_loads(run, TimeBudget(budget_s, run.clock), entries, family=family)
         finally:
             await bench.close()
             await crew.pool.close()

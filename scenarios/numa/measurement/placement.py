@@ -11,7 +11,7 @@ import msgspec
 
 from hostdx.probes.engine.loads.pinned_loads import BLOCK, CHASED, MIB, READINGS, SYSTEM_CALLS
 from hostdx.probes.engine.pool import WorkerPool
-from hostdx.probes.engine.spec import BlockReply, Piece, Spec
+from hostdx.probes.engine.spec import BlockReply, LoadSpec, SliceReply
 
 LEAD_S = 0.002
 AT_MOST = 50  # slices long: an operation of a large buffer may take longer than a slice
@@ -134,7 +134,7 @@ class PlacementBench:
 
     def _seat_spec(
         self, work: str, seat: WorkerSeat, ends: list[float], size_bytes: int, page: str, stretch: float
-    ) -> Spec:
+    ) -> LoadSpec:
         return {
             "kind": "call",
             "call": "placed",
@@ -155,7 +155,7 @@ class PlacementBench:
 
 
 def _served_slice(reply: BlockReply, onset: bool) -> WorkerSlice:
-    pieces: Sequence[Piece] = reply["slices"][1:] if onset else reply["slices"]
+    pieces: Sequence[SliceReply] = reply["slices"][1:] if onset else reply["slices"]
     parts = [piece for piece in pieces if piece["n"]]
     return WorkerSlice(
         operations=sum(int(part["n"]) for part in parts),

@@ -11,7 +11,7 @@ from hostdx.probes.system.processor.frequency import read_frequency
 from hostdx.probes.system.processor.power import PowerPackage, mean_watts, read_power_packages
 from hostdx.probes.system.processor.throttle import ThrottleReader
 from hostdx.probes.system.running.culprit import BusyProcess, find_dominant_process
-from hostdx.probes.system.running.processes import Process, own_family, read_process_table
+from hostdx.probes.system.running.processes import Process, own_process_family, read_process_table
 from hostdx.probes.system.running.quota_groups import QuotaGroup, most_throttled_quota, own_quotas
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.numa.settings import Held, frequency_holder, highest_khz, limited_khz
@@ -72,7 +72,7 @@ class Surveyor:
             read_power_packages(self._host),
         )
         after = read_process_table(self._host, io=False)
-        own_pids = frozenset(self._pids()) | frozenset(own_family(self._host))
+        own_pids = frozenset(self._pids()) | frozenset(own_process_family(self._host))
         spent = _cpu_time_spent(self._times, times)
         total = sum(t.total_s for t in spent.values())
         clock = read_frequency(self._host)

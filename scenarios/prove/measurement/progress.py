@@ -64,7 +64,7 @@ class JobProgress:
             birth = self._start_ticks_text(pid)
             if not birth or (self._birth and birth != self._birth):
                 continue
-            value = self._moved_bytes(pid) if self._metric == BYTES else self._cpu_time(pid)
+            value = self._called_io_bytes(pid) if self._metric == BYTES else self._cpu_time(pid)
             if value is not None:
                 yield f"{pid} {birth}", value
 
@@ -79,7 +79,7 @@ class JobProgress:
         stat = read_stat(self._host, f"/proc/{pid}/stat")
         return str(stat.start_ticks) if stat is not None else ""
 
-    def _moved_bytes(self, pid: int) -> float | None:
+    def _called_io_bytes(self, pid: int) -> float | None:
         text = self._host.read_file_text(f"/proc/{pid}/io")
         if not is_present(text):
             return None
@@ -102,7 +102,7 @@ class JobProgress:
             cwd="/",
             env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
             at_most_s=COMMAND_S,
-            keep=4096,
+            kept_bytes=4096,
         )
         async with Supervisors() as supervisors:
             run = await supervisors.run(order)

@@ -110,7 +110,7 @@ class NamespacePair:
         self.sockets[protocol] = udp_socket(self.namespaces, ends[0], ends[1])
         self._spoofing[protocol] = udp_socket(self.namespaces, spoofed, ends[1])
 
-    def make_active(self, treatment: Treatment, *, offload: bool) -> int:
+    def apply_treatment(self, treatment: Treatment, *, offload: bool) -> int:
         """Loads the variant and proves it: honest packets arrive, and spoofed ones only where they should.
 
         Returns how many of the spoofed packets were dropped.
@@ -203,7 +203,7 @@ class Lab:
                 ipv6_routes=added[0],
                 ipv4_routes=added[1],
             )
-        return LabReady(spoofed=pair.make_active(request.treatment, offload=request.offload))
+        return LabReady(spoofed=pair.apply_treatment(request.treatment, offload=request.offload))
 
     def _send_and_count_packets(self, request: MeasureRequest, pair: NamespacePair) -> PacketsSent:
         pair.namespaces.enter("receiver")

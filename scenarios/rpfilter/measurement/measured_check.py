@@ -75,7 +75,7 @@ def _copy_own_check(facts: RpFilterFacts, rule: ReversePathRule, protocol: Proto
             f"only packets with {' '.join(rule.conditions)} reach the host's check; the measured packets "
             "all do"
         )
-    others = [r.place_text for r in facts.effective_checks if r is not rule and r.every_flow]
+    others = [r.place_text for r in facts.effective_checks if r is not rule and r.checks_every_flow]
     if others:
         left_out.append(f"not measured: other checks, {'; '.join(others[:3])}")
     return MeasuredCheck(

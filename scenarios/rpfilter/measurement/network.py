@@ -72,7 +72,7 @@ class LabNetwork:
         assert isinstance(answer, LabReady)
         return answer
 
-    async def make_active(self, treatment: Treatment, *, offload: bool = True, pair: int = 0) -> LabReady:
+    async def apply_treatment(self, treatment: Treatment, *, offload: bool = True, pair: int = 0) -> LabReady:
         """Make a variant active and check that it is. Raise MeasurementInvalid with the reason."""
         answer = await self._send_request(
             Activate(treatment=treatment, offload=offload, pair=pair), _ANSWER_S

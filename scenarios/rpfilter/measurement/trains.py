@@ -24,8 +24,8 @@ class NetworkVariantBench:
         self._compared = compared
         self.variant = compared.variant.id
 
-    async def make_active(self) -> None:
-        await self._bench.make_active(self._compared.treatment, offload=self._compared.offload)
+    async def switch_to_variant(self) -> None:
+        await self._bench.apply_treatment(self._compared.treatment, offload=self._compared.offload)
 
     async def measure_block(self, seconds: float) -> Measured:
         return await self._bench.measure(self._trial.load, self._trial.protocol, seconds)
@@ -37,7 +37,7 @@ class NetworkVariantBench:
 FIRST_SLICE_S = 0.02
 
 
-class Pairs:
+class NamespacePairs:
     """Which pairs of namespaces are there; they are kept from one trial to the next."""
 
     def __init__(self, bench: LabNetwork, routes: RouteSet, *, ipv6: bool) -> None:
@@ -56,7 +56,7 @@ class Pairs:
 class NetworkTrains(BatchSource[int]):
     """For small packets. A variant is the number of its pair of namespaces, loaded by `start_workers_and_rehearse`."""
 
-    def __init__(self, bench: LabNetwork, pairs: Pairs, trial: Trial) -> None:
+    def __init__(self, bench: LabNetwork, pairs: NamespacePairs, trial: Trial) -> None:
         super().__init__({c.variant.id: n for n, c in enumerate(trial.compared)}, FIRST_SLICE_S)
         self._bench = bench
         self._pairs = pairs
@@ -74,7 +74,7 @@ class NetworkTrains(BatchSource[int]):
         unfit: dict[str, str] = {}
         for number, compared in enumerate(self._trial.compared):
             try:
-                await self._bench.make_active(compared.treatment, offload=compared.offload, pair=number)
+                await self._bench.apply_treatment(compared.treatment, offload=compared.offload, pair=number)
             except MeasurementInvalid as why:
                 unfit[compared.variant.id] = str(why)
         self._is_loaded = True

@@ -79,7 +79,7 @@ def limits_below(host: Host, target: ComparedDirectory) -> list[DiskLimit]:
         DiskLimit(unit, value, ("read", "write"), f"the published cap of {offer.title} ({offer.source})")
         for disk in ([target.single_device] if target.single_device else [])
         for offer in cloud_disks(host, disk)
-        for unit, value in offer.unit_caps(disk).items()
+        for unit, value in offer.caps_by_unit(disk).items()
     ]
     return [*(limits_of_devices(own.io, devnos) if isinstance(own, Cgroup) else ()), *published]
 
@@ -112,7 +112,7 @@ def throttle_findings(host: Host, target: ComparedDirectory, throttles: Sequence
             caps=" and ".join(cap_words(each) for each in throttles),
             evidence=(
                 *(e for each in throttles for e in _throttle_evidence(each)),
-                *_other_limits(host, target),
+                *_soft_throttles(host, target),
             ),
             remedy=(_throttle_remedy(target.leaf_names, throttles),),
         )
@@ -164,7 +164,7 @@ def _burst_evidence(name: str, cap: DiskCap, unit: str) -> Evidence:
     )
 
 
-def _other_limits(host: Host, target: ComparedDirectory) -> tuple[Evidence, ...]:
+def _soft_throttles(host: Host, target: ComparedDirectory) -> tuple[Evidence, ...]:
     """Return what else of the kernel holds I/O back on these devices, though it sets no fixed cap."""
     delayed = [
         SAYS.evidence("write-back", device=device.name, limit=1e3 * limit_us, path=device.path)

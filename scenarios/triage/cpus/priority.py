@@ -9,7 +9,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.process_stat import read_stat
 from hostdx.probes.types import is_present
 from hostdx.scenarios.contract.finding import Remedy
-from hostdx.scenarios.triage.knowledge.waits import kernel_thread_entry
+from hostdx.scenarios.triage.knowledge.waits import known_kernel_thread
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
 SAYS = finding_texts("triage/cpus")
@@ -41,7 +41,7 @@ def is_kernel_thread(host: Host, pid: int) -> bool:
 
 def kernel_thread_remedy(pid: int, name: str) -> Remedy:
     """Only looks."""
-    thread_kind = kernel_thread_entry(name)
+    thread_kind = known_kernel_thread(name)
     if thread_kind is None:
         return SAYS.remedy("unknown-kernel-thread", name=name, pid=pid)
     return SAYS.remedy(

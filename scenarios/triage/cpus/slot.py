@@ -10,7 +10,7 @@ import msgspec
 
 from hostdx.probes.cpu_list import format_cpu_list
 from hostdx.probes.system.nodes.numa import NumaTable
-from hostdx.probes.system.processor.caches import last_level
+from hostdx.probes.system.processor.caches import last_level_caches
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract.finding import Remedy
 from hostdx.scenarios.triage.cpus.usable import UsableCpus
@@ -59,8 +59,8 @@ def choose_slot(
 
 
 def _free_cores_by_node(usable: UsableCpus, taken_cpus: frozenset[int]) -> list[NodeFreeCores]:
-    cores, groups = usable.usable_cores(), [cache.cpus for cache in last_level(usable.caches)]
-    nodes: list[tuple[int | None, frozenset[int]]] = [*usable.node_sets] or [(None, usable.cpus)]
+    cores, groups = usable.usable_cores(), [cache.cpus for cache in last_level_caches(usable.caches)]
+    nodes: list[tuple[int | None, frozenset[int]]] = [*usable.cpus_by_node] or [(None, usable.cpus)]
     bays = []
     for number, cpus in nodes:
         free = [core for core in cores if core <= cpus and not core & taken_cpus]

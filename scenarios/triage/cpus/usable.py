@@ -27,7 +27,7 @@ class UsableCpus(msgspec.Struct, frozen=True):
         return core_sets or [frozenset({n}) for n in sorted(cpus)]
 
     @property
-    def node_sets(self) -> list[tuple[int, frozenset[int]]]:
+    def cpus_by_node(self) -> list[tuple[int, frozenset[int]]]:
         """The nodes that have usable CPUs, with these."""
         nodes = self.nodes.nodes if self.nodes is not None else ()
         return [(node.number, node.cpus & self.cpus) for node in nodes if node.cpus & self.cpus]

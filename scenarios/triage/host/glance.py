@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.types import Entry, Fact
+from hostdx.probes.types import Fact, FactOrUnread
 from hostdx.scenarios.triage.knowledge.defaults import BOOT_LINE, changed_settings, known_boot_parameters
 
 MAX_FACTS = 60
 
 
-def glance(host: Host) -> Iterator[Entry]:
+def glance(host: Host) -> Iterator[FactOrUnread]:
     """Yield a fact for each setting that differs from the default, then one for each known boot parameter.
 
     A parameter that stands several times on the command line has its values in that order in one fact.

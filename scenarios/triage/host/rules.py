@@ -37,7 +37,7 @@ from hostdx.scenarios.triage.host.top_users import (
     reason_nobody_is_named,
     top_users,
 )
-from hostdx.scenarios.triage.knowledge.waits import KernelThreadEntry, kernel_thread_entry
+from hostdx.scenarios.triage.knowledge.waits import KnownKernelThread, known_kernel_thread
 from hostdx.scenarios.triage.rules import settings
 from hostdx.scenarios.triage.rules.services import read_processes
 from hostdx.scenarios.triage.rules.texts import finding_texts
@@ -71,7 +71,7 @@ def check_busy_kernel_threads(host: Host) -> Iterator[Finding]:
         raise FactUnreadable("no process can be seen")
     threads_by_name = {thread.name: thread for thread in (*_busy_since_start(table), *listed)}
     for thread in sorted(threads_by_name.values(), key=lambda busy_thread: -busy_thread.share)[:MAX_SHOWN]:
-        thread_kind = kernel_thread_entry(thread.name)
+        thread_kind = known_kernel_thread(thread.name)
         if thread_kind is not None and thread_kind.by_design:
             continue
         yield SAYS.finding(
@@ -100,7 +100,7 @@ def _busy_since_start(table: ProcessTable) -> Iterator[BusyThread]:
         life_s = table.uptime_s - process.start_ticks / TICKS_PER_S
         if process.kernel_thread and life_s >= MIN_LIFE_S:
             kind = (
-                kernel_thread_entry(process.name) if process.own_s / life_s >= MIN_SHARE_OF_SEVERAL else None
+                known_kernel_thread(process.name) if process.own_s / life_s >= MIN_SHARE_OF_SEVERAL else None
             )
             pid = 0 if kind is not None and kind.fault else process.pid
             groups.setdefault((process.name, pid), []).append((process.own_s / life_s, process))
@@ -139,7 +139,7 @@ def _stack_evidence(host: Host, thread: BusyThread) -> Iterator[Evidence]:
 
 
 def _kernel_thread_remedies(
-    host: Host, thread: BusyThread, kind: KernelThreadEntry | None
+    host: Host, thread: BusyThread, kind: KnownKernelThread | None
 ) -> tuple[Remedy, ...]:
     looks = priority.kernel_thread_remedy(thread.pid, thread.name)
     lines = (
@@ -223,7 +223,7 @@ def _thread_words(user: TopUser) -> str:
     """`, a kernel thread that ...`: few know them by their names; empty for a process."""
     if not user.kernel_thread:
         return ""
-    thread_kind = kernel_thread_entry(user.name)
+    thread_kind = known_kernel_thread(user.name)
     return ", a kernel thread" + (f" that {thread_kind.work}" if thread_kind is not None else "")
 
 

@@ -14,7 +14,12 @@ from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.processor.cpu_times import TICKS_PER_S
 from hostdx.probes.system.running.culprit import NAMED_SHARE
-from hostdx.probes.system.running.processes import ProcessTable, own_family, owner_of, read_process_table
+from hostdx.probes.system.running.processes import (
+    ProcessTable,
+    own_process_family,
+    read_process_table,
+    user_of,
+)
 from hostdx.probes.system.running.tasks import explain_hidden_tasks
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.finding import Remedy
@@ -55,7 +60,7 @@ def _read_look(host: Host) -> ProcessTable:
 def _top_by_cpu(host: Host) -> tuple[TopUser, ...]:
     """Over its own life a process had at most all CPUs: a quarter of them is a quarter of what others used, or more."""
     table = process_table_of_look(host)
-    our_pids = own_family(host)
+    our_pids = own_process_family(host)
     heavy_processes = []
     for pid, process in table.processes.items():
         life_s = table.uptime_s - process.start_ticks / TICKS_PER_S
@@ -69,7 +74,7 @@ def _top_by_cpu(host: Host) -> tuple[TopUser, ...]:
         TopUser(
             process.pid,
             process.name,
-            owner_of(process.pid) or "no longer known",
+            user_of(process.pid) or "no longer known",
             f"{rate:.1f} of {table.cpus} CPUs",
             f" on average since it started {units.format_duration(life_s)} ago",
             process.kernel_thread,
@@ -91,7 +96,7 @@ def _top_by_memory(host: Host) -> tuple[TopUser, ...]:
         if resident is not None and resident >= NAMED_SHARE * all_pages:
             sizes.append((resident, pid, process.name))
     return tuple(
-        TopUser(pid, name, owner_of(pid) or "no longer known", f"{units.format_size(pages * page)} of memory")
+        TopUser(pid, name, user_of(pid) or "no longer known", f"{units.format_size(pages * page)} of memory")
         for pages, pid, name in sorted(sizes, reverse=True)[:MAX_USERS]
     )
 

@@ -66,7 +66,7 @@ class BootWord(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=1)
-def boot_parameters() -> dict[str, BootParameter]:
+def boot_parameter_table() -> dict[str, BootParameter]:
     """By name, with `-` read as `_`: the kernel takes both."""
     entries = load_entries("boot_parameters", "boot_parameter", BootParameter).entries
     return {entry.name.replace("-", "_"): entry for entry in reversed(entries)}
@@ -100,6 +100,6 @@ def known_boot_parameters(host: Host) -> tuple[BootWord, ...]:
 def _known_words(line: str) -> Iterator[BootWord]:
     for word in line.split():
         name, _, value = word.partition("=")
-        parameter = boot_parameters().get(name.replace("-", "_"))
+        parameter = boot_parameter_table().get(name.replace("-", "_"))
         if parameter is not None:
             yield BootWord(parameter, value)

@@ -64,7 +64,7 @@ def fact_influence_of(fact: str) -> FactInfluence | None:
     return next((m for m in load_fact_influences().entries if m.fits_fact(fact)), None)
 
 
-def is_ignored(fact: str) -> bool:
+def is_ignored_fact(fact: str) -> bool:
     return fits_any(_ignored_patterns(), fact)
 
 

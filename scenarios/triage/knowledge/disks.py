@@ -49,7 +49,7 @@ class CloudDisk(KnowledgeEntry, frozen=True):
     burst: str = ""
     recalled: bool = False
 
-    def unit_caps(self, device: BlockDevice) -> dict[str, float]:
+    def caps_by_unit(self, device: BlockDevice) -> dict[str, float]:
         """By unit, IOPS and MB/s, for a volume of its size."""
         gib = _size_gib(device)
         return {

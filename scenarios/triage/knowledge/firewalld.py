@@ -35,7 +35,7 @@ class RpFilterMeaning(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
 
     @property
-    def every_packet(self) -> bool:
+    def checks_every_packet(self) -> bool:
         return self.mode in ("strict", "loose")
 
 

@@ -81,7 +81,7 @@ def wait_kind_and_function(functions: Iterable[str]) -> tuple[WaitKind, str]:
     return reason.kind, reason.function
 
 
-class KernelThreadEntry(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class KnownKernelThread(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Threads of one kind. `work`: goes on after "a kernel thread that"; `commands` only look.
 
     `set`: settings that make it use less. `by_design`: it polls on purpose, its CPU time is no fault. `fault`: it works
@@ -98,10 +98,10 @@ class KernelThreadEntry(KnowledgeEntry, frozen=True, forbid_unknown_fields=True,
     fault: bool = False
 
 
-def kernel_thread_entries() -> tuple[KernelThreadEntry, ...]:
-    return load_entries("kernel_threads", "kernel_thread", KernelThreadEntry).entries
+def kernel_thread_entries() -> tuple[KnownKernelThread, ...]:
+    return load_entries("kernel_threads", "kernel_thread", KnownKernelThread).entries
 
 
-def kernel_thread_entry(name: str) -> KernelThreadEntry | None:
+def known_kernel_thread(name: str) -> KnownKernelThread | None:
     """None for one of a name that is not known."""
     return next((k for k in kernel_thread_entries() if any(fnmatchcase(name, n) for n in k.names)), None)

@@ -37,8 +37,10 @@ _NAMES_IN_FILES = {
     "captured_failed_unit_rows": "unit",
     "captured_lspci_rows": "lspci",
     "control_group_rows": "groups",
+    "odd_process_rows": "process_fault",
     "own_control_group_rows": "group",
     "rapl_package_rows": "package",
+    "san_volume_rows": "volume_path",
 }
 TABLES: dict[str, Table] = {
     _NAMES_IN_FILES.get(name, name.removesuffix("_rows")): rows

@@ -308,7 +308,7 @@ def test_completion(capsys: pytest.CaptureFixture[str], shell: str) -> None:
     [
         ("hostdx run dst", ["dstate"]),
         ("hostdx report demo:st", ["storage"]),  # behind the colon, at which bash breaks words
-        ("hostdx report demo:", sorted(name.removeprefix("demo:") for name in store.list_example_names())),
+        ("hostdx report demo:", sorted(name.removeprefix("demo:") for name in store.list_demo_arguments())),
         ("hostdx 'run' dsta", ["dstate"]),
     ],
 )

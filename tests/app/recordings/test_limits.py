@@ -22,7 +22,7 @@ from hostdx.app.report.forms import html as document_html
 from hostdx.app.report.forms import markdown
 from hostdx.app.report.forms import markdown as document_markdown
 from hostdx.app.report.full_report import make_report_document
-from hostdx.app.state import make_private, recordings_dir
+from hostdx.app.state import make_private_dir, recordings_dir
 from hostdx.app.terminal.output import print_result
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.results import result as result_types
@@ -111,7 +111,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of recordings: one that can be read, and a newer one that cannot."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
-    folder = make_private(recordings_dir())
+    folder = make_private_dir(recordings_dir())
     shutil.copy(store.resolve_recording("demo:null"), folder / "a-null.jsonl")
     os.utime(folder / "a-null.jsonl", (1, 1))
     (folder / "b-null.jsonl").symlink_to(FAILS)

@@ -13,12 +13,12 @@ from msgspec import inspect
 
 from hostdx.app.recordings.reader import BrokenRecording, load_recording, read_events
 from hostdx.app.recordings.sides import read_run_summaries, read_run_summary
-from hostdx.app.recordings.store import examine_recording, list_example_names, resolve_recording
+from hostdx.app.recordings.store import examine_recording, list_demo_arguments, resolve_recording
 from hostdx.app.report import json_document
 from hostdx.app.report.delivery import summary_lines
 from hostdx.app.report.forms import markdown
 from hostdx.app.report.full_report import make_report_document
-from hostdx.app.report.headline import read_recording
+from hostdx.app.report.headline import read_recording_answer
 from hostdx.app.tui.widgets.measuring.graphs import block_graph_lines
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.ranges import is_showable
@@ -67,7 +67,7 @@ def test_the_edges_of_a_range_can_be_scaled_inverted_and_raised() -> None:
         assert abs(value) < 1e-300 or math.isfinite(1 / value)
 
 
-@every_case("path", [*TRUE_ONES, *map(resolve_recording, list_example_names())])
+@every_case("path", [*TRUE_ONES, *map(resolve_recording, list_demo_arguments())])
 def test_nothing_that_a_run_wrote_is_left_out(path: Path) -> None:
     assert not [event for event in read_events(path) if isinstance(event, ev.LeftOutLine)]
 
@@ -163,7 +163,7 @@ def test_a_headline_that_cannot_be_made_ends_no_list(tmp_path: Path, monkeypatch
         raise OverflowError("cannot convert float infinity to integer")
 
     monkeypatch.setattr("hostdx.app.report.headline.find_headline_answer", raise_overflow)
-    headline = read_recording(examine_recording(path))[0]
+    headline = read_recording_answer(examine_recording(path))[0]
     assert headline is not None
     assert headline.weight == "unknown"
 

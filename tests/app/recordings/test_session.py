@@ -184,7 +184,7 @@ def test_an_empty_recording_survives_every_key() -> None:
     assert play.position == 0 and play.time == 0.0
 
 
-@every_case("name", recordings.list_example_names())
+@every_case("name", recordings.list_demo_arguments())
 def test_a_demo_is_whole(name: str) -> None:
     path = recordings.resolve_recording(name)
     session = load_recording(path)

@@ -80,7 +80,7 @@ def test_several_undecided_workloads_share_one_sentence() -> None:
     )  # what was decided comes first
 
 
-@pytest.mark.parametrize("demo", sorted(store.list_example_names()))
+@pytest.mark.parametrize("demo", sorted(store.list_demo_arguments()))
 def test_no_answer_is_green_above_a_red_row(demo: str) -> None:
     session = load_recording(store.resolve_recording(demo))
     red = [v for v in session.verdicts.values() if not v.control and verdict_role(v) == "critical"]

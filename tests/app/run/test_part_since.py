@@ -21,7 +21,7 @@ def _end_part(place: Path, rate: float) -> InnerRun:
 
 def test_a_part_tells_what_got_worse(tmp_path: Path) -> None:
     assert _end_part(tmp_path, 400.0).run_outcome.findings == ()  # no baseline: nothing to say
-    baselines.save_baseline("july", [record_small(tmp_path, "old", 1000.0)])
+    baselines.add_to_baseline("july", [record_small(tmp_path, "old", 1000.0)])
     (finding,) = _end_part(tmp_path, 400.0).run_outcome.findings
     assert (finding.id, finding.severity) == ("kernel.worse", "warning") and "july" in finding.title
     (finding,) = _end_part(tmp_path, 1000.0).run_outcome.findings
@@ -29,8 +29,8 @@ def test_a_part_tells_what_got_worse(tmp_path: Path) -> None:
 
 
 def test_a_baseline_that_is_no_help_is_none(tmp_path: Path) -> None:
-    baseline = baselines.save_baseline("july", [record_small(tmp_path, "old", 1000.0)])
+    baseline = baselines.add_to_baseline("july", [record_small(tmp_path, "old", 1000.0)])
     baseline.recordings[0].write_bytes(b"")
     assert _end_part(tmp_path, 400.0).run_outcome.findings == ()
-    baselines.save_baseline("site", [record_small(tmp_path, "far", 1000.0, host="reference")])
+    baselines.add_to_baseline("site", [record_small(tmp_path, "far", 1000.0, host="reference")])
     assert _end_part(tmp_path, 400.0).run_outcome.findings == ()  # another host's is asked for by name only

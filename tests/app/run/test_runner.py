@@ -26,7 +26,7 @@ from hostdx.probes.system.running.processes import Process
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.action import Action, private_directory_action
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.contract.model import Options, PreparedRun, Run, RunRefused, UsageError
+from hostdx.scenarios.contract.model import OptionMap, PreparedRun, Run, RunRefused, UsageError
 from hostdx.scenarios.contract.plan import Plan
 from tests.app.fake_scenario import Fake
 from tests.fakes import FakeClock
@@ -58,7 +58,7 @@ class RunnerBench:
             plan=plan, consented=True, header=head, lies_on=lambda _: "", warn=lambda _: None
         )
         self.runner = Runner(
-            scenario=Fake.id, host=Host("/nonexistent"), clock=FakeClock(), options=Options({}), seed=7,
+            scenario=Fake.id, host=Host("/nonexistent"), clock=FakeClock(), options=OptionMap({}), seed=7,
             prepared=PreparedRun(plan, work),
             changes=self.changes, began_s=0.0, publish=self._emit, save_bug=self._save,
         )  # fmt: skip
@@ -160,7 +160,7 @@ async def test_a_stop_that_takes_longer_says_why(
     monkeypatch.setattr(signals, "PROMISED_S", 0.0)
     process = Process(7, "worker", state, 1, 1, 0.0, 0.0)
     monkeypatch.setattr(
-        "hostdx.app.run.runner.find_with_descendants", lambda host: {7: process} if state else {}
+        "hostdx.app.run.runner.process_with_descendants", lambda host: {7: process} if state else {}
     )
     note_shown = asyncio.Event()
 

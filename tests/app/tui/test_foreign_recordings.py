@@ -11,7 +11,7 @@ from hostdx.app.cli.options import declared_options
 from hostdx.app.run import launch
 from hostdx.app.tui.children.event_child import EventChild
 from hostdx.app.tui.children.feed import RunFeed
-from hostdx.app.tui.option_values import is_scenario, parse_proposable_options
+from hostdx.app.tui.option_values import may_be_scenario_id, parse_proposable_options
 from hostdx.app.tui.screens.before.consent import ConsentScreen
 from hostdx.app.tui.screens.before.plan import PlanScreen
 from hostdx.app.tui.screens.finding import FindingScreen
@@ -20,7 +20,7 @@ from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract import registry
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.contract.model import Options
+from hostdx.scenarios.contract.model import OptionMap
 from hostdx.scenarios.contract.plan import Option, Plan
 from hostdx.scenarios.fstrim.scenario import Fstrim
 from tests.app.run.test_stop import make_recording, process, write_began
@@ -118,7 +118,7 @@ async def test_a_command_from_the_keyboard_is_agreed_to_first(
 
 def test_a_plan_says_which_command_of_the_users_it_starts() -> None:
     values = {"dir": "/proc", "round": True, "state": "/s", "workload": "true --x=1"}
-    assert Fstrim().prepare(Host(), Options(values, Fstrim.options)).plan.commands == ("true --x=1",)
+    assert Fstrim().prepare(Host(), OptionMap(values, Fstrim.options)).plan.commands == ("true --x=1",)
 
 
 ANY: tuple[Option, ...] = (
@@ -160,7 +160,7 @@ def test_only_what_is_measured_is_proposed(words: list[str], values: dict[str, J
 async def test_what_is_no_scenarios_name_is_not_asked_for(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert not is_scenario(name) and all(map(is_scenario, registry.scenario_names()))
+    assert not may_be_scenario_id(name) and all(map(may_be_scenario_id, registry.scenario_names()))
     children = Started(monkeypatch, tmp_path)
     async with run_app(tmp_path, triage="triage") as (app, pilot):
         app.open_plan(name, ())

@@ -29,7 +29,7 @@ from tests.fakes.terminals.screen import fake_plan, grid, keys, run_app, settle,
 from tests.needs import one_always
 
 KEYS_BY_NAME = {name: key for key, name in NAMES.items()}
-RUNS = (*map(store.resolve_recording, store.list_example_names()), *RECORDINGS.glob("checkup*.jsonl"))
+RUNS = (*map(store.resolve_recording, store.list_demo_arguments()), *RECORDINGS.glob("checkup*.jsonl"))
 both = pytest.mark.parametrize("size", one_always("narrow", "wide"))
 
 
@@ -62,7 +62,7 @@ async def test_on_a_run(path: Path, size: str, tmp_path: Path) -> None:
                 app.run_feed.playback.seek_end()
             else:
                 app.run_feed.playback.seek(app.run_feed.playback.end * share)
-            app.settle_view()
+            app.show_view_at_cursor()
             await settle(pilot)
             assert not unbound_keys(app), share
         for tabs in range(3):

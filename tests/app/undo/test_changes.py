@@ -15,7 +15,7 @@ from hostdx.app.terminal.process import process_identity
 from hostdx.app.undo import changes as changes_module
 from hostdx.app.undo import effects, undo
 from hostdx.app.undo.changes import HostChanges
-from hostdx.app.undo.journal import SCHEMA, JournalHeader, UndoOutcome, list_journals, read_unlocked
+from hostdx.app.undo.journal import SCHEMA, JournalHeader, UndoOutcome, list_journals, peek_journal
 from hostdx.app.undo.kinds import attribute
 from hostdx.app.undo.kinds.attribute import AttributeTrouble
 from hostdx.app.undo.supervisor import SupervisorProcess
@@ -168,7 +168,7 @@ def test_a_switch_that_hangs_stays_open_and_is_undone_when_it_has_happened(
         changes.revert_action(error.value.identifier).state == "failed"
     )  # "old" is there, and that says nothing
     assert [entry.outcome.state for entry in changes.retry_open()] == ["failed"]
-    (_, entries) = read_unlocked(list_journals(journal_dir())[0])
+    (_, entries) = peek_journal(list_journals(journal_dir())[0])
     assert [w.pid for w in entries[0].writers] == [hung.process.pid]
     hung.finishes(tmp_path / "attribute", "new\n")
     assert [entry.outcome.state for entry in changes.retry_open()] == ["reverted"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.app.terminal.process import process_identity
-from hostdx.app.undo.journal import SCHEMA, Journal, JournalEntry, JournalHeader, read_content, read_unlocked
+from hostdx.app.undo.journal import SCHEMA, Journal, JournalEntry, JournalHeader, peek_journal, read_content
 from hostdx.app.undo.journal_disk import block_device_of_attribute, journal_on_device_reason
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.backing import devices_directly_under
@@ -149,5 +149,5 @@ def test_a_line_is_on_the_disk_before_anything_is_done(
         JournalEntry(id="1", action=Action(kind="attribute", title="set", target="/x", new="1"), value="1")
     )
     assert synced == [book.path.read_bytes()]
-    assert [entry.id for entry in read_unlocked(book.path)[1]] == ["1"]
+    assert [entry.id for entry in peek_journal(book.path)[1]] == ["1"]
     os.close(book.descriptor)

@@ -8,10 +8,10 @@ import pytest
 
 from hostdx.app.cli.entry import run_command_line
 from hostdx.app.cli.telling import triage
-from hostdx.app.state import journal_dir, make_private
+from hostdx.app.state import journal_dir, make_private_dir
 from hostdx.app.terminal.process import ProcessIdentity, process_identity
 from hostdx.app.undo import effects, leftovers, undo
-from hostdx.app.undo.journal import SCHEMA, Journal, JournalEntry, JournalHeader, read_unlocked
+from hostdx.app.undo.journal import SCHEMA, Journal, JournalEntry, JournalHeader, peek_journal
 from hostdx.app.undo.undo import Leftover
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent
@@ -29,7 +29,7 @@ DEAD = ProcessIdentity(2**22 + 1, 1, process_identity().boot_id)
 
 def leave_journal(action: Action = SWITCH, owner: ProcessIdentity = DEAD) -> None:
     header = JournalHeader(schema=SCHEMA, run="r", who=owner, command=["hostdx"], recording="", began_s=0.0)
-    book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", header)
+    book = Journal.create_new(make_private_dir(journal_dir()) / "r.jsonl", header)
     book.record_intent(JournalEntry(id="1", action=action, value="bfq", old="mq-deadline"))
     os.close(book.descriptor)
 
@@ -175,7 +175,7 @@ def test_undo_removes_that_path_and_no_other(tmp_path: Path, name: bytes) -> Non
     (folder,) = (folder for folder in folders if os.fsencode(folder.name) == name)
     nobody = ProcessIdentity(2**22 + 1, 1, process_identity().boot_id)
     head = JournalHeader(schema=SCHEMA, run="r", who=nobody, command=[str(folder)], recording="", began_s=0.0)
-    book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", head)
+    book = Journal.create_new(make_private_dir(journal_dir()) / "r.jsonl", head)
     entry = effects.prepare_entry(private_directory_action(str(folder)), "1")
     book.record_intent(entry)
     book.record_made(effects.carry_out_entry(entry, ()))
@@ -185,7 +185,7 @@ def test_undo_removes_that_path_and_no_other(tmp_path: Path, name: bytes) -> Non
     for other in folders:  # of that name, not ours
         (other / path.name).mkdir(exist_ok=True)
 
-    header, (read,) = read_unlocked(book.path)
+    header, (read,) = peek_journal(book.path)
     assert header.command == [str(folder)] and read.value == entry.value
     journal = undo.lock_journal(book.path)
     assert journal is not None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.app.undo.kinds.resources import end_holders, find_namespace_holders
+from hostdx.app.undo.kinds.resources import find_namespace_holders, kill_namespace_holders
 from hostdx.probes.engine.measured import BenchRefused
 from hostdx.scenarios.rpfilter.measurement.network import LabNetwork
 from tests.needs import not_here
@@ -30,17 +30,17 @@ async def test_the_holder_is_ended_and_a_bystander_is_not() -> None:
         namespace = str(Path(f"/proc/{network.process_id}/ns/net").readlink())
         assert list(find_namespace_holders(name)) == [network.process_id]
         assert find_namespace_holders(name + "x") == {}
-        outcome = await asyncio.to_thread(end_holders, name)
+        outcome = await asyncio.to_thread(kill_namespace_holders, name)
         assert outcome.state == "reverted"
         assert find_namespace_holders(name) == {}
         await network.close()
         assert happens(lambda: namespace not in namespaces_in_use())
         assert bystander.poll() is None
-        second = await asyncio.to_thread(end_holders, name)
+        second = await asyncio.to_thread(kill_namespace_holders, name)
         assert second.state == "reverted"
     finally:
         bystander.communicate(b"\n", timeout=10)
 
 
 def test_a_name_that_is_not_ours_is_refused() -> None:
-    assert end_holders("sshd").state == "failed"
+    assert kill_namespace_holders("sshd").state == "failed"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from hostdx.app.state import journal_dir, make_private
+from hostdx.app.state import journal_dir, make_private_dir
 from hostdx.app.terminal.failure import ChangeNotMade
 from hostdx.app.terminal.process import ProcessIdentity, boot_id, is_living, process_identity
 from hostdx.app.undo import effects, undo
@@ -157,7 +157,7 @@ def test_unmounted_kept_and_removed_when_it_is_mounted_again(
     nobody = ProcessIdentity(2**22 + 1, 1, process_identity().boot_id)
     header = JournalHeader(schema=SCHEMA, run="r", who=nobody, command=["hostdx"], recording="", began_s=0.0)
     with LoopDisk(tmp_path, "256M") as disk:
-        book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", header)
+        book = Journal.create_new(make_private_dir(journal_dir()) / "r.jsonl", header)
         entry = effects.prepare_entry(private_directory_action(str(disk.directory)), "1")
         book.record_intent(entry)
         book.record_made(effects.carry_out_entry(entry, ()))

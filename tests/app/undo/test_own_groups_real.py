@@ -37,7 +37,7 @@ def test_what_runs_in_it_ends_with_it(supervisors: Supervisors) -> None:
             (group / "below").mkdir()
             (group / "below/cgroup.procs").write_text(str(asleep.pid))
             order = CommandOrder(
-                argv=("sh", "-c", "cat /proc/self/cgroup"), cwd="/", env={}, keep=4096, group=str(group)
+                argv=("sh", "-c", "cat /proc/self/cgroup"), cwd="/", env={}, kept_bytes=4096, group=str(group)
             )
             run = asyncio.run(supervisors.run(order))
             assert group.name in run.output and run.cpu_pressure_s is not None

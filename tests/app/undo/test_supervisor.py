@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.app.state import journal_dir, make_private
+from hostdx.app.state import journal_dir, make_private_dir
 from hostdx.app.terminal.process import ProcessIdentity, process_identity
 from hostdx.app.undo import effects, supervisor, undo
 from hostdx.app.undo.journal import SCHEMA, Journal, JournalHeader, JournalLocked, UndoOutcome
@@ -24,7 +24,7 @@ def test_it_waits_for_a_child_that_still_changes_something(monkeypatch: pytest.M
     head = JournalHeader(
         schema=SCHEMA, run="r", who=process_identity(), command=[], recording="", began_s=0.0
     )
-    book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", head)
+    book = Journal.create_new(make_private_dir(journal_dir()) / "r.jsonl", head)
     waits: list[float] = []
 
     def wait(seconds: float) -> None:
@@ -42,7 +42,7 @@ def test_it_gives_up_in_the_end() -> None:
     head = JournalHeader(
         schema=SCHEMA, run="r", who=process_identity(), command=[], recording="", began_s=0.0
     )
-    book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", head)
+    book = Journal.create_new(make_private_dir(journal_dir()) / "r.jsonl", head)
     with pytest.raises(JournalLocked):
         undo.lock_journal(book.path, 0.0)
     assert book.path.exists()  # for `hostdx undo`
@@ -55,7 +55,7 @@ def test_it_sleeps_as_long_as_a_change_hangs_and_undoes_it_then(tmp_path: Path) 
     target.write_text("old\n")
     nobody = ProcessIdentity(2**22 + 1, 1, process_identity().boot_id)
     head = JournalHeader(schema=SCHEMA, run="r", who=nobody, command=[], recording="", began_s=0.0)
-    book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", head)
+    book = Journal.create_new(make_private_dir(journal_dir()) / "r.jsonl", head)
     action = Action(kind="attribute", title="set", target=str(target), new="new", consent=True)
     book.record_intent(effects.prepare_entry(action, "1"))
     argv = [sys.executable, "-P", "-m", "hostdx.app.undo.supervisor", str(book.path)]
@@ -76,7 +76,7 @@ def test_what_gave_no_answer_is_tried_again(tmp_path: Path, monkeypatch: pytest.
     """Where the child that hung could be ended, nothing holds the lock that would wake it up."""
     nobody = ProcessIdentity(2**22 + 1, 1, process_identity().boot_id)
     head = JournalHeader(schema=SCHEMA, run="r", who=nobody, command=[], recording="", began_s=0.0)
-    book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", head)
+    book = Journal.create_new(make_private_dir(journal_dir()) / "r.jsonl", head)
     (tmp_path / "data").mkdir()
     entry = effects.prepare_entry(private_directory_action(str(tmp_path / "data")), "1")
     book.record_intent(entry)
@@ -86,7 +86,7 @@ def test_what_gave_no_answer_is_tried_again(tmp_path: Path, monkeypatch: pytest.
     pauses: list[float] = []
     answers = iter([UndoOutcome("failed", "no answer", stuck=True)] * 2)
     monkeypatch.setattr(effects, "revert_entry", lambda *arguments: next(answers, None) or revert(*arguments))
-    monkeypatch.setattr(supervisor, "_wait_until_dismissed_or_dead", lambda _: False)
+    monkeypatch.setattr(supervisor, "_wait_for_goodbye_or_death", lambda _: False)
     monkeypatch.setattr("hostdx.app.undo.supervisor.signal.signal", lambda *_: None)
     monkeypatch.setattr("hostdx.app.undo.supervisor.os.dup2", lambda *_: None)
     monkeypatch.setattr("hostdx.app.undo.supervisor.sleep", pauses.append)
@@ -125,7 +125,7 @@ def test_goodbye_and_death(
         else:
             os.close(writer)
             threading.Timer(0.1, os.kill, (runner, 9)).start()
-        assert supervisor._wait_until_dismissed_or_dead(identity) is dismissed
+        assert supervisor._wait_for_goodbye_or_death(identity) is dismissed
     finally:
         os.dup2(stdin, 0)
         os.close(stdin)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.app import locks
-from hostdx.app.state import journal_dir, make_private
+from hostdx.app.state import journal_dir, make_private_dir
 from hostdx.app.terminal.process import ProcessIdentity, process_identity
 from hostdx.app.undo import effects
 from hostdx.app.undo.journal import SCHEMA, Journal, JournalHeader
@@ -134,7 +134,7 @@ def abandon_run(folder: Path, *, is_recorded: bool) -> Path:
         schema=SCHEMA, run="r", who=ProcessIdentity(2**22 + 1, 1, process_identity().boot_id), command=["hostdx"],
         recording="", began_s=0.0,
     )  # fmt: skip
-    book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", header)
+    book = Journal.create_new(make_private_dir(journal_dir()) / "r.jsonl", header)
     entry = effects.prepare_entry(private_directory_action(str(folder)), "r#1")
     book.record_intent(entry)
     action = effects.carry_out_entry(entry, ())

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from msgspec.structs import replace
 
 from hostdx.app.cli.telling import undo as cli_undo
-from hostdx.app.state import journal_dir, make_private
+from hostdx.app.state import journal_dir, make_private_dir
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.process import ProcessIdentity, process_identity
 from hostdx.app.undo import effects, killed_ending, undo
@@ -21,7 +21,7 @@ from hostdx.app.undo.journal import (
     JournalLocked,
     UndoOutcome,
     list_journals,
-    read_unlocked,
+    peek_journal,
 )
 from hostdx.scenarios.contract.action import Action, private_directory_action
 from tests.needs import TMPFS, need, not_here
@@ -43,7 +43,7 @@ def make_header(owner: ProcessIdentity | None = None) -> JournalHeader:
 
 
 def make_journal(owner: ProcessIdentity | None = None) -> Journal:
-    return Journal.create_new(make_private(journal_dir()) / "r.jsonl", make_header(owner))
+    return Journal.create_new(make_private_dir(journal_dir()) / "r.jsonl", make_header(owner))
 
 
 def apply(book: Journal, action: Action, identifier: str) -> None:
@@ -104,7 +104,7 @@ def test_after_a_reboot(tmp_path: Path) -> None:
     path = abandon_journal(book)
     (leftover,) = undo.find_leftovers()[0]
     assert not leftover.living  # its pid lives, but in another boot
-    words = [change.would for change in undo.foresee_changes(leftover)]
+    words = [change.would for change in undo.preview_undo(leftover)]
     assert words[0] == "forget it: the reboot has undone it" and "remove the directory" in words[1]
     journal = undo.lock_journal(path)
     assert journal is not None
@@ -125,7 +125,7 @@ def test_half_a_line_was_never_acted_upon(tmp_path: Path) -> None:
     assert journal is not None
     assert [entry.id for entry in journal.open_entries] == ["1"]
     journal.record_intent(effects.prepare_entry(set_attribute(tmp_path), "3"))
-    assert [entry.id for entry in read_unlocked(path)[1]] == ["1", "3"]  # what follows does not join it
+    assert [entry.id for entry in peek_journal(path)[1]] == ["1", "3"]  # what follows does not join it
     undo.undo_entries(journal)
     journal.close()
     assert not path.exists()
@@ -156,7 +156,7 @@ def test_what_fails_stays_open(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"\0\0\0\0", b'{"line":"header"'])
 def test_a_journal_that_never_began(content: bytes) -> None:
-    path = make_private(journal_dir()) / "r.jsonl"
+    path = make_private_dir(journal_dir()) / "r.jsonl"
     path.write_bytes(content)
     path.chmod(0o600)
     journal = undo.lock_journal(path)
@@ -178,12 +178,12 @@ def test_somebody_elses_journal_is_not_obeyed(tmp_path: Path) -> None:
     path = abandon_journal(make_journal())
     path.chmod(0o666)
     with pytest.raises(Failure, match="yours alone"):
-        read_unlocked(path)
+        peek_journal(path)
     (tmp_path / "planted.jsonl").write_bytes(b"")
     link = journal_dir() / "link.jsonl"
     link.symlink_to(tmp_path / "planted.jsonl")
     with pytest.raises(Failure):
-        read_unlocked(link)
+        peek_journal(link)
 
 
 @pytest.mark.real("cpu")
@@ -232,7 +232,7 @@ def test_one_bad_entry_does_not_keep_the_others(tmp_path: Path) -> None:
     assert [undo_entry.outcome.state for undo_entry in undo.undo_entries(journal)] == ["failed", "reverted"]
     journal.close()
     assert list((tmp_path / "data").iterdir()) == []
-    assert [entry.id for entry in read_unlocked(path)[1]] == ["2"]
+    assert [entry.id for entry in peek_journal(path)[1]] == ["2"]
 
 
 def test_a_journal_of_the_same_name_is_another_run_s(tmp_path: Path) -> None:
@@ -241,13 +241,13 @@ def test_a_journal_of_the_same_name_is_another_run_s(tmp_path: Path) -> None:
     with pytest.raises(Failure, match="nothing was changed"):
         make_journal()
     path = abandon_journal(book)
-    assert [entry.id for entry in read_unlocked(path)[1]] == ["1"]
+    assert [entry.id for entry in peek_journal(path)[1]] == ["1"]
 
 
 def test_one_that_is_held_does_not_keep_the_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    other = Journal.create_new(make_private(journal_dir()) / "a.jsonl", make_header())
+    other = Journal.create_new(make_private_dir(journal_dir()) / "a.jsonl", make_header())
     apply(other, private_directory_action(str(tmp_path / "data")), "1")
     book = make_journal()
     apply(book, set_attribute(tmp_path), "1")
@@ -284,7 +284,7 @@ def test_every_line_is_read_as_it_was_written(tmp_path: Path) -> None:
         first.undoing and first.back and first.left == {"/a": "7"} and first.writers == (process_identity(),)
     )
     assert second.place is not None and second.made
-    assert read_unlocked(abandon_journal(book))[1] == entries
+    assert peek_journal(abandon_journal(book))[1] == entries
 
 
 def test_a_journal_of_an_earlier_version_removes_only_what_is_empty(tmp_path: Path) -> None:
@@ -330,9 +330,9 @@ def test_one_entry_or_a_whole_run_is_struck_out_by_hand(tmp_path: Path) -> None:
     path = abandon_journal(book)
     command = CliRunner().invoke
     assert "would stay as it is now" in command(cli_undo.undo, ["--forget", "r#2", "--dry-run"]).output
-    assert len(read_unlocked(path)[1]) == 3
+    assert len(peek_journal(path)[1]) == 3
     assert command(cli_undo.undo, ["--forget", "r#2", "--yes"], standalone_mode=False).return_value == 0
-    assert [entry.id for entry in read_unlocked(path)[1]] == ["r#1", "r#3"]
+    assert [entry.id for entry in peek_journal(path)[1]] == ["r#1", "r#3"]
     for unknown in ("r#2", "other", "#", ""):
         assert isinstance(command(cli_undo.undo, ["--forget", unknown, "--yes"]).exception, Failure)
     assert isinstance(command(cli_undo.undo, ["--forget", "r"]).exception, Failure)  # nobody to ask
@@ -377,7 +377,7 @@ def test_a_run_that_was_killed_before_it_changed_anything_leaves_no_trace(
 
 
 def test_a_journal_that_was_cleaned_away_while_it_was_made_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    place = make_private(journal_dir())
+    place = make_private_dir(journal_dir())
 
     def remove_and_lock(descriptor: int, operation: int) -> None:
         (place / "r.jsonl").unlink()
@@ -390,7 +390,7 @@ def test_a_journal_that_was_cleaned_away_while_it_was_made_is_none(monkeypatch: 
 def test_journals_that_cannot_be_listed_are_not_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    make_private(journal_dir()).rmdir()
+    make_private_dir(journal_dir()).rmdir()
     journal_dir().write_text("")
     assert cli_undo.undo.main([], standalone_mode=False) == 3
     captured = capsys.readouterr()
@@ -406,7 +406,7 @@ def test_root_trusts_no_journal_in_a_folder_that_others_rule(
     monkeypatch.setattr(
         "hostdx.app.undo.journal.find_known_path_writers", lambda path: "/home/alice belongs to alice"
     )
-    for act in (lambda: read_unlocked(path), lambda: Journal.lock_existing(path), make_journal):
+    for act in (lambda: peek_journal(path), lambda: Journal.lock_existing(path), make_journal):
         with pytest.raises(Failure, match="belongs to alice, who can put other journals there"):
             act()
     assert (tmp_path / "attribute").read_text() == "new\n"

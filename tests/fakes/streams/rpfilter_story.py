@@ -8,7 +8,7 @@ import pytest
 from hostdx.probes.types import Absent, Json
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.contract.model import Options
+from hostdx.scenarios.contract.model import OptionMap
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
 from hostdx.scenarios.rpfilter import scenario as rpfilter
 from hostdx.scenarios.rpfilter.results import AtLineRate, CheckCost, CostResult, LineRate
@@ -62,7 +62,7 @@ class Story:
         self.bench = FakeNetwork(self.clock, **bench)
         self.names: list[str] = []
         self.scenario = Rpfilter(self.start)
-        self.options = Options(options or {}, self.scenario.options)
+        self.options = OptionMap(options or {}, self.scenario.options)
         self.plan = self.scenario.prepare(self.host, self.options).plan
         self.fake = FakeRun(host=self.host, clock=self.clock, options=self.options.values, plan=self.plan)
 

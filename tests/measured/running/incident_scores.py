@@ -45,7 +45,7 @@ def read_timelines(folder: Path) -> Iterator[tuple[str, Timeline, float]]:
         with text.open("wb") as output:
             environment = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}
             subprocess.run(command, cwd=folder, stdout=output, env=environment, check=True)
-        timeline = judge_samples(kinds.parse(ImportSource.read(text)))
+        timeline = judge_samples(kinds.parse_import(ImportSource.read(text)))
         if timeline is not None:
             yield name, timeline, datetime.fromisoformat(timeline.times.first).replace(tzinfo=UTC).timestamp()
 

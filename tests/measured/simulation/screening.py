@@ -62,8 +62,8 @@ def screen_often(effects: Sequence[float], model: str, runs: int, interaction: f
     for seed in range(runs):
         estimates = _estimate(effects, noise_models(seed)[model], seed, interaction)
         paired = list(zip(estimates, trues, strict=True))
-        false += any(e.is_called for e, true in paired if not true)
-        all_called += all(e.is_called for e, true in paired if true)
+        false += any(e.is_beyond_chance for e, true in paired if not true)
+        all_called += all(e.is_beyond_chance for e, true in paired if true)
         covered += all(e.ci95[0] <= math.exp(true) <= e.ci95[1] for e, true in paired)
     return Screened(false / runs, all_called / runs, covered / runs)
 

@@ -66,7 +66,7 @@ def test_a_planted_latency_is_exact_in_the_account(monkeypatch: pytest.MonkeyPat
     assert reply["n"] == [3] * 4
     assert reply["ns"] == [plain, round(plain * 1.1), round(plain * 1.1), plain]
     latency = [[number for number, _ in histogram] for histogram in reply["h"]]
-    assert latency == [list(histogram.fold_latencies([ns])) for ns in (1000, 1100)]
+    assert latency == [list(histogram.bucket_latencies([ns])) for ns in (1000, 1100)]
 
 
 def test_what_comes_before_the_onsets_end_does_not_count() -> None:

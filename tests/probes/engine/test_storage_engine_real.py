@@ -15,7 +15,7 @@ from hostdx.probes.engine.disk.storage import StorageBench
 from hostdx.probes.engine.measured import BenchRefused, served_by_cache_reason
 from hostdx.probes.engine.pool import SharedWorkers
 from hostdx.probes.reading.host import Host
-from hostdx.probes.reading.process_stat import read_own_stat
+from hostdx.probes.reading.process_stat import read_live_stat
 from hostdx.probes.system.disk.topology import find_placement
 from hostdx.probes.types import is_present
 from tests.fakes.held import open_private
@@ -227,7 +227,7 @@ async def test_a_latency_20_percent_longer_is_measured_as_such(tmp_path: Path) -
         for turn in range(20):
             for bench in benches if turn % 2 else benches[::-1]:
                 for bound, count in (await bench.measure_block("randread-4k-qd1", 0.15)).histogram:
-                    [number] = histogram.fold_latencies([bound])
+                    [number] = histogram.bucket_latencies([bound])
                     histograms[bench.stretch][number] = histograms[bench.stretch].get(number, 0) + count
     finally:
         for bench in benches:
@@ -258,7 +258,7 @@ asyncio.run(main())
 
 
 def is_running(pid: int) -> bool:
-    stat = read_own_stat(pid)
+    stat = read_live_stat(pid)
     return stat is not None and not stat.has_ended
 
 

@@ -28,8 +28,8 @@ from hostdx.probes.engine.workloads import (
     all_read_file_bytes,
     all_written_file_bytes,
     engine_load,
+    fio_command,
     fio_directory,
-    fio_equivalent,
     prepared_bytes,
     shell_line,
 )
@@ -69,7 +69,7 @@ def test_files_divide_into_whole_blocks_for_every_worker(size: int) -> None:
 def test_the_fio_line_says_what_the_load_is(workload: str) -> None:
     load = engine_load(workload)
     words = dict(
-        w.lstrip("-").partition("=")[::2] for w in shlex.split(fio_equivalent(workload, GIB, "/data/x y"))[1:]
+        w.lstrip("-").partition("=")[::2] for w in shlex.split(fio_command(workload, GIB, "/data/x y"))[1:]
     )
     assert words["numjobs"] == str(load.workers)
     assert words["bs"] == f"{load.block_bytes // 1024}k"
@@ -255,8 +255,8 @@ def test_another_layout_of_the_tree_is_refused() -> None:
 def test_each_store_has_buffers_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "_buffers", {})
     near, far = ({"node": None, "bytes": engine.MIB, "store": store} for store in ("near", "far"))
-    assert engine.placed_buffer(near, 0) is engine.placed_buffer(near, 0)
-    assert engine.placed_buffer(near, 0) is not engine.placed_buffer(far, 0)
+    assert engine.kept_node_buffer(near, 0) is engine.kept_node_buffer(near, 0)
+    assert engine.kept_node_buffer(near, 0) is not engine.kept_node_buffer(far, 0)
 
 
 def test_memory_on_a_node_that_is_there_and_on_one_that_is_not() -> None:

@@ -16,7 +16,7 @@ from hostdx.app.terminal.output_file import write_bytes
 from hostdx.probes.files import path_writers as module
 from hostdx.probes.files.path_ownership import find_known_path_writers, find_root_objection
 from hostdx.probes.files.path_walk import UntrustedLink, locate_name
-from hostdx.probes.files.path_writers import PathWriters, writers_of
+from hostdx.probes.files.path_writers import PathWriters, other_writers
 from hostdx.probes.reading.captured.archive import unpack_archive
 from hostdx.scenarios.contract.knowledge_file import trusted_files
 from tests.needs import ROOT, needs
@@ -68,7 +68,7 @@ def ask(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., PathWr
         monkeypatch.setattr(module, "_find_mount", lambda device: (fstype, options))
         status = list(tmp_path.stat())
         status[0], status[4], status[5] = 0o040000 | mode, 0, gid
-        return writers_of(os.stat_result(status), str(tmp_path))
+        return other_writers(os.stat_result(status), str(tmp_path))
 
     return judge
 

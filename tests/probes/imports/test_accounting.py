@@ -45,7 +45,7 @@ def source_of(text: str) -> ImportSource:
 
 @every_case("name", ALL)
 def test_no_field_is_without_a_declaration(name: str) -> None:
-    left_out = kinds.parse(source_of(ALL[name])).left_out
+    left_out = kinds.parse_import(source_of(ALL[name])).left_out
     assert not [part.name for part in left_out if part.reason == UNKNOWN_REASON]
     assert all(part.reason and part.fields for part in left_out)
 
@@ -63,7 +63,7 @@ def test_what_is_left_out_together_is_counted_and_a_large_file_is_not_listed(
         left_out=(LeftOutFields(name="few", reason="why", fields=("a", "b/*")),), imported=("c",)
     )
     monkeypatch.setattr(accounting, "load_field_accounts", lambda: {"kind": account})
-    result = kinds.parse(source_of(texts.fio(texts.fio_job())))
+    result = kinds.parse_import(source_of(texts.fio(texts.fio_job())))
     result = msgspec.structs.replace(result, left_out=())
     source = source_of('{"a": 1, "b": {"x": 2, "y": 3}, "c": 4}')
     [omitted] = with_left_out_fields(result, "kind", source).left_out
@@ -76,7 +76,7 @@ def test_what_is_left_out_together_is_counted_and_a_large_file_is_not_listed(
 def test_the_heading_of_a_csv_may_stand_below_other_lines() -> None:
     account = FieldAccount(form="csv", heading="time,", delimiter=",")
     source = source_of("a note, 7\ntime,value\n1,2\n")
-    result = kinds.parse(source_of(texts.fio(texts.fio_job())))
+    result = kinds.parse_import(source_of(texts.fio(texts.fio_job())))
     assert numeric_fields(source, account, result) == ["time", "value"]
 
 
@@ -114,7 +114,7 @@ def _everything_of(result: ImportResult | None) -> object:
 
 def _parse(text: str) -> ImportResult | None:
     try:
-        return kinds.parse(source_of(text))
+        return kinds.parse_import(source_of(text))
     except ImportRefusedError:
         return None
 
@@ -126,7 +126,7 @@ def _changed_texts(text: str) -> Iterator[tuple[str, str]]:
         [json.loads(line) for line in lines] if len(lines) > 1 and lines[1][:1] == "{" else [json.loads(text)]
     )
     account = load_field_accounts()[kind_of(text)]
-    result = kinds.parse(source_of(text))
+    result = kinds.parse_import(source_of(text))
     for field in numeric_fields(source_of(text), account, result):
         yield field, "\n".join(json.dumps(_change_field(document, field)) for document in documents)
 
@@ -138,7 +138,7 @@ _OF_COLUMNS = ("sadf", "iostat-s")  # their account is of columns
 def test_no_field_that_is_left_out_changes_a_figure(name: str) -> None:
     text = JSON[name]
     account = load_field_accounts()[kind_of(text)]
-    before = _figures_of(kinds.parse(source_of(text)))
+    before = _figures_of(kinds.parse_import(source_of(text)))
     left_out = [
         (f, text_of) for f, text_of in _changed_texts(text) if account.use_and_omission_of(f)[0] == "left out"
     ]
@@ -151,7 +151,7 @@ def test_each_declaration_of_a_field_that_is_used_is_true_of_a_file(kind: str) -
     account = load_field_accounts()[kind]
     shown: dict[str, bool] = {}
     for text in (text for name, text in JSON.items() if name not in _OF_COLUMNS and kind_of(text) == kind):
-        before = _everything_of(kinds.parse(source_of(text)))
+        before = _everything_of(kinds.parse_import(source_of(text)))
         for field, changed in _changed_texts(text):
             use, _ = account.use_and_omission_of(field)
             for declared in (
@@ -165,7 +165,7 @@ def test_each_declaration_of_a_field_that_is_used_is_true_of_a_file(kind: str) -
 
 def _check(data: bytes, kind: str | None) -> None:
     try:
-        result = kinds.parse(ImportSource("x", data), kinds.find_kind(kind) if kind else None)
+        result = kinds.parse_import(ImportSource("x", data), kinds.find_kind(kind) if kind else None)
     except ImportRefusedError as error:
         assert "\n" not in error.why
         return
@@ -240,7 +240,7 @@ def test_every_value_is_that_of_the_facts(folder: str) -> None:
         source = ImportSource.read(SAMPLES / folder / name)
         if kinds.recognise_kind(source) is None or not _is_importable(name, want):
             continue
-        wrong[name] = find_differences(folder, kinds.parse(source), want)
+        wrong[name] = find_differences(folder, kinds.parse_import(source), want)
     assert len(wrong) > 6 and not any(wrong.values()), wrong
 
 

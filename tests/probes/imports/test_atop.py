@@ -13,7 +13,7 @@ from tests.fakes.sampled_files import atop_file
 
 
 def parse(text: str) -> ImportResult:
-    return kinds.parse(ImportSource("file", text.encode()))
+    return kinds.parse_import(ImportSource("file", text.encode()))
 
 
 def test_counters_of_an_interval_become_rates() -> None:
@@ -57,7 +57,7 @@ def test_a_process_that_waits_in_two_samples_and_does_nothing_is_stuck(
 
 def test_a_raw_file_is_refused_with_the_command_that_converts_it() -> None:
     with pytest.raises(ImportRefusedError) as error:
-        kinds.parse(ImportSource("file", b"\xef\xbe\xed\xfe" + bytes(500)))
+        kinds.parse_import(ImportSource("file", b"\xef\xbe\xed\xfe" + bytes(500)))
     assert error.value.hint
 
 
@@ -119,7 +119,7 @@ def as_json(text: str) -> bytes:
 def test_json_holds_the_same_as_the_text() -> None:
     text = atop_file([{"iowait": 0.25, "busy": 0.5, "write job": 51_200.0}] * 3)
     from_text = parse(text)
-    from_json = kinds.parse(ImportSource("file", as_json(text) + b'{"host": "node1", "tim'))
+    from_json = kinds.parse_import(ImportSource("file", as_json(text) + b'{"host": "node1", "tim'))
     assert from_json.kind == "atop" and from_json.host == from_text.host
     text_series, json_series = (
         {(s.subject, s.metric): (list(s.at_s), list(s.values)) for s in result.series}
@@ -128,7 +128,7 @@ def test_json_holds_the_same_as_the_text() -> None:
     assert json_series == text_series and ("process:job", "write rate") in json_series
     assert from_json.times is not None and from_json.times.zone == "UTC"
     with pytest.raises(ImportRefusedError):
-        kinds.parse(ImportSource("file", as_json(text) + b"{rubbish}\n" + as_json(text)))
+        kinds.parse_import(ImportSource("file", as_json(text) + b"{rubbish}\n" + as_json(text)))
 
 
 def test_counters_that_the_kernel_lacks_are_no_values() -> None:

@@ -299,7 +299,7 @@ avg-cpu:  %user   %nice %system %iowait  %steal   %idle
 
 
 def read(text: str) -> ImportResult:
-    return kinds.parse(ImportSource("x", text.encode()))
+    return kinds.parse_import(ImportSource("x", text.encode()))
 
 
 def values(result: ImportResult) -> dict[tuple[str, str], float]:

@@ -119,7 +119,7 @@ def test_other_terse_versions_are_refused_by_name() -> None:
 def test_each_of_numjobs_may_have_a_line_of_its_own() -> None:
     first, second = texts.FIO_TEXT.split("\njob: (groupid=0")
     third = second.replace("pid=6340", "pid=6341")
-    result = kinds.parse(ImportSource("f", "\njob: (groupid=0".join((first, second, third)).encode()))
+    result = kinds.parse_import(ImportSource("f", "\njob: (groupid=0".join((first, second, third)).encode()))
     assert {m.conditions["jobs"] for m in result.measures} == {"2"}
     assert next(m.value for m in result.measures if m.metric == "IOPS") == pytest.approx(
         2 * 12344.4, rel=1e-4
@@ -128,7 +128,7 @@ def test_each_of_numjobs_may_have_a_line_of_its_own() -> None:
 
 def test_several_calls_of_fio_in_one_text_are_runs_and_are_not_summed() -> None:
     slower = texts.FIO_TEXT.replace("IOPS=12.3k", "IOPS=6172").replace("total=123456", "total=61728")
-    result = kinds.parse(ImportSource("f", (texts.FIO_TEXT + slower + texts.FIO_TEXT).encode()))
+    result = kinds.parse_import(ImportSource("f", (texts.FIO_TEXT + slower + texts.FIO_TEXT).encode()))
     [rate] = [m for m in result.measures if m.metric == "IOPS"]
     assert [round(value) for value in rate.runs] == [12344, 6172, 12344]
     assert (
@@ -140,12 +140,12 @@ def test_several_calls_of_fio_in_one_text_are_runs_and_are_not_summed() -> None:
 def test_of_what_is_printed_on_the_way_the_last_stands() -> None:
     head, job = texts.FIO_TEXT.split("\njob: (groupid=0")
     on_the_way = job.replace("IOPS=12.3k", "IOPS=15.0k")
-    result = kinds.parse(ImportSource("f", "\njob: (groupid=0".join((head, on_the_way, job)).encode()))
+    result = kinds.parse_import(ImportSource("f", "\njob: (groupid=0".join((head, on_the_way, job)).encode()))
     assert [round(m.value) for m in result.measures if m.metric == "IOPS"] == [12344]
 
 
 def test_the_text_of_the_second_version_has_kib_and_slashes() -> None:
-    result = kinds.parse(ImportSource("f", texts.FIO_OLD_TEXT.encode()))
+    result = kinds.parse_import(ImportSource("f", texts.FIO_OLD_TEXT.encode()))
     values = {m.metric: m.value for m in result.measures}
     assert (values["IOPS"], values["bandwidth"]) == (1600.0, pytest.approx(6400.2 * 1024))
     assert (
@@ -156,10 +156,11 @@ def test_the_text_of_the_second_version_has_kib_and_slashes() -> None:
 
 def test_iops_that_do_not_follow_from_the_operations_are_contradicted() -> None:
     edited = texts.FIO_TEXT.replace("IOPS=12.3k", "IOPS=22.3k")
-    assert [c.id for c in kinds.parse(ImportSource("f", edited.encode())).contradictions] == ["fio.iops"]
+    result = kinds.parse_import(ImportSource("f", edited.encode()))
+    assert [c.id for c in result.contradictions] == ["fio.iops"]
 
 
 def test_text_without_a_line_of_iops_is_refused() -> None:
     cut = texts.FIO_TEXT.partition("  read:")[0]
     with pytest.raises(ImportRefusedError):
-        kinds.parse(ImportSource("f", cut.encode()))
+        kinds.parse_import(ImportSource("f", cut.encode()))

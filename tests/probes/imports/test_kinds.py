@@ -21,7 +21,7 @@ from tests.probes.imports import other_forms as forms
 
 
 def read_text(text: str, kind: str | None = None) -> ImportResult:
-    return kinds.parse(ImportSource("result", text.encode()), kinds.find_kind(kind) if kind else None)
+    return kinds.parse_import(ImportSource("result", text.encode()), kinds.find_kind(kind) if kind else None)
 
 
 def value(result: ImportResult, workload: str, metric: str) -> float:
@@ -97,7 +97,7 @@ def test_both_figures_of_a_contradiction(
 )
 def test_what_is_no_result_is_refused_in_one_line(data: bytes, reason: str) -> None:
     with pytest.raises(ImportRefusedError) as error:
-        kinds.parse(ImportSource("x", data))
+        kinds.parse_import(ImportSource("x", data))
     assert reason in error.value.why
     assert "\n" not in error.value.why and error.value.hint
 
@@ -105,7 +105,7 @@ def test_what_is_no_result_is_refused_in_one_line(data: bytes, reason: str) -> N
 def test_a_forced_kind_refuses_what_is_none() -> None:
     for kind in kinds.KINDS:
         with pytest.raises(ImportRefusedError):
-            kinds.parse(ImportSource("x", b"nothing of the kind\n"), kind)
+            kinds.parse_import(ImportSource("x", b"nothing of the kind\n"), kind)
 
 
 def test_deep_nesting_is_refused() -> None:
@@ -294,7 +294,7 @@ FILES = {
 
 
 def measured_values(text: str) -> set[float]:
-    return {measure.value for measure in kinds.parse(ImportSource("f", text.encode())).measures}
+    return {measure.value for measure in kinds.parse_import(ImportSource("f", text.encode())).measures}
 
 
 @every_case("name", FILES)
@@ -333,7 +333,7 @@ def test_from_three_on_calls_of_one_load_are_its_runs(
 def test_calls_of_perf_are_runs_and_its_intervals_are_summed() -> None:
     first = "1.0,10,,cycles,1,100\n2.0,30,,cycles,1,100\n"
     second = "1.0,7,,cycles,1,100\n2.0,8,,cycles,1,100\n"
-    result = kinds.parse(ImportSource("f", (first + second).encode()), kinds.find_kind("perf-csv"))
+    result = kinds.parse_import(ImportSource("f", (first + second).encode()), kinds.find_kind("perf-csv"))
     assert [(m.workload, m.value) for m in result.measures] == [
         ("run 1: perf stat", 40.0),
         ("run 2: perf stat", 15.0),
@@ -345,11 +345,11 @@ def test_events_of_each_cpu_are_of_one_run() -> None:
         f'{{"cpu":"{cpu}","counter-value":"5.0","unit":"","event":"cycles","pcnt-running":100.0}}\n'
         for cpu in range(4)
     )
-    result = kinds.parse(ImportSource("f", lines.encode()), kinds.find_kind("perf-json"))
+    result = kinds.parse_import(ImportSource("f", lines.encode()), kinds.find_kind("perf-json"))
     assert [(m.workload, m.value) for m in result.measures] == [("perf stat", 20.0)]
 
 
 def test_the_means_since_boot_of_a_later_iostat_are_no_sample() -> None:
-    single = kinds.parse(ImportSource("f", texts.IOSTAT.encode()))
-    double = kinds.parse(ImportSource("f", (texts.IOSTAT * 2).encode()))
+    single = kinds.parse_import(ImportSource("f", texts.IOSTAT.encode()))
+    double = kinds.parse_import(ImportSource("f", (texts.IOSTAT * 2).encode()))
     assert double.measures == single.measures

@@ -81,7 +81,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def read(lines: list[str]) -> tuple[str, Any]:
-    result = kinds.parse(ImportSource("large", "\n".join(lines).encode()))
+    result = kinds.parse_import(ImportSource("large", "\n".join(lines).encode()))
     every_sample = [[s.subject, s.metric, s.at_s.tolist(), s.values.tolist()] for s in result.series]
     result = msgspec.structs.replace(result, series=())
     return result.kind, [msgspec.json.decode(msgspec.json.encode(result)), every_sample]
@@ -152,7 +152,7 @@ def test_a_nan_is_looked_for_once_in_a_file_of_many_documents(monkeypatch: pytes
         return cleaned(data, path)
 
     monkeypatch.setattr(json_text, "replace_non_finite", count_and_clean)
-    result: ImportResult = kinds.parse(ImportSource("fio", "\n".join([text] * 200).encode()))
+    result: ImportResult = kinds.parse_import(ImportSource("fio", "\n".join([text] * 200).encode()))
     assert result.measures
     assert len(calls) == 2  # once by the importer, once by the account of its fields
 

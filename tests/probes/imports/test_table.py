@@ -15,7 +15,7 @@ from hostdx.probes.imports.numbers import (
     parse_number,
     parse_printed_number,
 )
-from hostdx.probes.imports.sample_series import SampleClock, SeriesTable
+from hostdx.probes.imports.sample_series import BoundedSeries, SampleClock
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.imports.storage.io500_table import read_columns
 from tests.every_case import every_case
@@ -193,7 +193,7 @@ def test_no_word_of_it_is_in_the_refusal(kind: kinds.ImportKind | None) -> None:
     for text in TEXTS:
         for data in (text, "\ufeff" + text, text + "\0"):
             with pytest.raises(ImportRefusedError) as error:
-                kinds.parse(ImportSource("x", data.encode()), kind)
+                kinds.parse_import(ImportSource("x", data.encode()), kind)
             assert SECRET not in error.value.why + error.value.hint
 
 
@@ -232,7 +232,7 @@ def test_seconds_since_1970_are_in_utc() -> None:
 def test_a_table_of_series_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hostdx.probes.imports.sample_series.MAX_VALUES", 10)
     monkeypatch.setattr("hostdx.probes.imports.sample_series.MAX_SERIES", 2)
-    table = SeriesTable()
+    table = BoundedSeries()
     for name in ("a", "b", "c"):
         table.add(name, "x", "", (1.0,) * 4, (1.0,) * 4)
     table.add("a", "x", "", (2.0,) * 4, (1.0,) * 4)
@@ -241,7 +241,7 @@ def test_a_table_of_series_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_second_column_of_one_meaning_is_no_second_sample() -> None:
     """`sadf -j` prints a disk's rates in kilobytes and in sectors."""
-    table = SeriesTable()
+    table = BoundedSeries()
     for at_s in (10.0, 20.0):
         table.add("disk:sda", "read rate", "B/s", (at_s,), (1024.0,))
         table.add("disk:sda", "read rate", "B/s", (at_s,), (1000.0,))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.profile import wait_samples
-from hostdx.probes.profile.syscall_names import call_name, system_call_names
+from hostdx.probes.profile.syscall_names import syscall_name, system_call_names
 from hostdx.probes.profile.wait_samples import (
     UNKNOWN,
     WaitSample,
@@ -159,8 +159,10 @@ def test_calls_have_the_names_of_their_machine() -> None:
     assert (system_call_names("x86_64")[87], system_call_names("x86_64")[74]) == ("unlink", "fsync")
     assert (system_call_names("aarch64")[35], system_call_names("aarch64")[82]) == ("unlinkat", "fsync")
     assert system_call_names("vax") == {}
-    assert call_name(9999, system_call_names("x86_64")) == "call 9999" and call_name(-1, {}) == "no call"
-    assert call_name(UNKNOWN, {}) == ""
+    assert (
+        syscall_name(9999, system_call_names("x86_64")) == "call 9999" and syscall_name(-1, {}) == "no call"
+    )
+    assert syscall_name(UNKNOWN, {}) == ""
 
 
 @every_case(

@@ -102,7 +102,7 @@ def yield_busy() -> Iterator[int]:
 def test_an_expression_that_would_outlive_the_host_is_interrupted(tmp_path: Path) -> None:
     host = Host(str(tmp_path))
     assert list(iterate_in_time(yield_busy(), host, 0.05)) == [1, 2, 3]
-    assert host.out_of_time
+    assert host.is_out_of_time
     assert isinstance(signal.getsignal(signal.SIGALRM), (signal.Handlers, type(None)))
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
@@ -133,7 +133,7 @@ def test_beyond_the_main_thread_the_reading_ends_at_least(tmp_path: Path) -> Non
     thread = threading.Thread(target=lambda: numbers.extend(iterate_in_time(range(2), host, 0.0)))
     thread.start()
     thread.join()
-    assert numbers == [0, 1] and host.out_of_time
+    assert numbers == [0, 1] and host.is_out_of_time
 
 
 def test_an_imported_file_that_is_read_for_ever_is_one_line(
@@ -141,7 +141,7 @@ def test_an_imported_file_that_is_read_for_ever_is_one_line(
 ) -> None:
     (tmp_path / "a").write_text("anything")
     monkeypatch.setattr(imported, "MAX_READ_S", 0.05)
-    monkeypatch.setattr(imported, "parse", lambda *_: ENDLESS.fullmatch("a" * 60))
+    monkeypatch.setattr(imported, "parse_import", lambda *_: ENDLESS.fullmatch("a" * 60))
     with pytest.raises(Failure, match=r"^import: .*/a: took longer than 0 s to read; import the parts"):
         imported.read_foreign_result(tmp_path / "a")
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)

@@ -11,7 +11,7 @@ from hostdx.probes.system.nodes.nodes_per_socket import read_nodes_per_socket
 from hostdx.probes.system.nodes.numa import read_numa
 from hostdx.probes.system.processor.cpu import read_cpu
 from hostdx.probes.types import Absent, is_present
-from hostdx.scenarios.contract.model import Options
+from hostdx.scenarios.contract.model import OptionMap
 from hostdx.scenarios.contract.rule import FactUnreadable, RuleInapplicable
 from hostdx.scenarios.numa.rules import RULES
 from hostdx.scenarios.numa.scenario import NumaScenario
@@ -146,7 +146,7 @@ def test_what_is_said_of_it(odd_machine: tuple[Odd, Tree]) -> None:
         assert is_present(table) and (None if table.doubt else table.with_cpus) == odd.nodes
     setting = read_nodes_per_socket(host)
     assert (setting.setting_text if is_present(setting) else None) == odd.words
-    plan = NumaScenario().prepare(host, Options({})).plan
+    plan = NumaScenario().prepare(host, OptionMap({})).plan
     assert not plan.refusal and max(map(len, plan.picture)) <= 80
     assert all(part in "\n".join(plan.picture) for part in odd.drawn), "\n".join(plan.picture)
     ids = []

@@ -115,7 +115,7 @@ def test_the_nice_value_of_all_threads_is_switched_and_an_ended_process_is_known
         assert process.stdout is not None and process.stdout.readline()
         threads = [int(thread.name) for thread in Path(f"/proc/{process.pid}/task").iterdir()]
         assert len(threads) == 2
-        target = setting_calls.unambiguous_target(f"nice:{process.pid}")
+        target = setting_calls.target_with_process_start(f"nice:{process.pid}")
         old = setting_calls.read_setting(target)
         setting_calls.write_setting(target, "9")
         assert {os.getpriority(os.PRIO_PROCESS, thread) for thread in threads} == {9}
@@ -157,7 +157,7 @@ def test_what_a_process_starts_meanwhile_gets_the_old_value_back() -> None:
         return children[-1]
 
     try:
-        early, target = start_child(), setting_calls.unambiguous_target(f"nice:{process.pid}")
+        early, target = start_child(), setting_calls.target_with_process_start(f"nice:{process.pid}")
         old = setting_calls.read_setting(target)
         setting_calls.write_setting(target, "9")
         late, began = start_child(), read_start_ticks(process.pid)

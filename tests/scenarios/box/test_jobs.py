@@ -37,7 +37,7 @@ from hostdx.scenarios.box.results import CornerFigures, CornerLevel, CornersResu
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import Disturbance
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.contract.model import Options, StepInProgress
+from hostdx.scenarios.contract.model import OptionMap, StepInProgress
 from hostdx.scenarios.contract.plan import Metric
 from hostdx.scenarios.contract.verdict.verdict import Word
 from tests.every_case import every_case
@@ -164,7 +164,7 @@ def test_what_is_no_job_is_refused_in_the_plan(tmp_path: Path) -> None:
     (tmp_path / "job").write_text("hello\n")
     with pytest.raises(Unread):
         read_job_points(str(tmp_path / "job"))
-    setup = BoxSetup(Host(Path("/")), Options({"dir": str(tmp_path), "job": [str(tmp_path / "job")]}, ()))
+    setup = BoxSetup(Host(Path("/")), OptionMap({"dir": str(tmp_path), "job": [str(tmp_path / "job")]}, ()))
     assert str(tmp_path / "job") in setup.refusal_reason
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from hostdx.app.recordings.answers import other_findings
+from hostdx.app.recordings.answers import unlisted_findings
 from hostdx.app.recordings.session import RunSession
 from hostdx.probes.engine.disk.refusals import DirectorySuitability
 from hostdx.probes.reading.host import Host
@@ -26,7 +26,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.card import Card
 from hostdx.scenarios.contract.finding import Finding, Remedy, SuggestedStep
-from hostdx.scenarios.contract.model import Options, OtherRunOutcome, PreparedRun, Run, Scenario
+from hostdx.scenarios.contract.model import OptionMap, OtherRunOutcome, PreparedRun, Run, Scenario
 from hostdx.scenarios.contract.plan import Option
 from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun, conduct_fake
@@ -55,7 +55,7 @@ class FakePart(Scenario):
     def blocking_reason(self, host: Host) -> str:
         return self._why_not
 
-    def prepare(self, host: Host, options: Options) -> PreparedRun:
+    def prepare(self, host: Host, options: OptionMap) -> PreparedRun:
         change = Action(kind="attribute", title="switch it", target="/x", new="1", consent=True)
         budget = options.as_number("budget")
         plan = self.make_plan(
@@ -150,7 +150,7 @@ async def test_a_budget_too_short_for_all_leaves_the_last_ones_out(offer: Any) -
     assert [name for name, _ in run.calls] == ["null", "storage"]
     (wall,) = (item for item in run.of(CheckupAnswer)[-1].value if item.scenario == "wall")
     assert wall.state == "not measured"
-    plan = Checkup().prepare(Host(), Options({"budget": 32.0}, Checkup.options)).plan
+    plan = Checkup().prepare(Host(), OptionMap({"budget": 32.0}, Checkup.options)).plan
     assert [step.id for step in plan.steps] == ["triage", "null"] and len(plan.left_out) == 2
     parts = [CheckupPart(scenario) for scenario in (NULL, STORAGE, WALL)]
     enough_s = seconds_that_suffice(parts)
@@ -215,7 +215,7 @@ async def test_a_warning_of_triage_stands_in_the_list_unless_a_measured_cause_na
     session = RunSession()
     for event in run.events:
         session.apply(event)
-    assert [f.id for f in other_findings(session)] == [
+    assert [f.id for f in unlisted_findings(session)] == [
         "host.load"
     ]  # what the list names does not stand beside it once more
 
@@ -254,10 +254,10 @@ def test_directories_that_findings_of_storage_name_are_measured_beside_the_usual
     monkeypatch.setattr(
         parts, "file_system_key", lambda host, path: "root" if path.startswith("/var") else path
     )
-    directories = parts.choose_directories(Host(), Options({}))
+    directories = parts.choose_directories(Host(), OptionMap({}))
     assert (directories.directories, directories.suspects) == (("/var/tmp", "/s", "/t"), ("/s", "/t"))
     assert len(directories.sentences) == 2 and len(directories.left_out) == 2
-    assert not parts.choose_directories(Host(), Options({"dir": ["/d"]})).suspects
+    assert not parts.choose_directories(Host(), OptionMap({"dir": ["/d"]})).suspects
 
 
 def test_a_finding_about_a_disk_names_the_file_systems_on_it(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.probes.reading.process_stat import is_running, read_own_stat
+from hostdx.probes.reading.process_stat import is_running, read_live_stat
 from tests.app.launcher import start_hostdx
 from tests.needs import LOOP, ROOT, needs, program
 from tests.real.polled import happens
@@ -58,7 +58,7 @@ def _find_holder(runner: int) -> int:
     until = time.monotonic() + 20
     while time.monotonic() < until:
         for path in Path("/proc").glob("[0-9]*"):
-            stat = read_own_stat(path.name)
+            stat = read_live_stat(path.name)
             if stat is None or stat.parent_pid != runner:
                 continue
             try:

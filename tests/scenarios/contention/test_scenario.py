@@ -26,7 +26,7 @@ from hostdx.scenarios.contention.results import ScalingCurve, ScalingCurves, Sca
 from hostdx.scenarios.contention.results import WorkerWait as CurveWait
 from hostdx.scenarios.contention.scenario import Contention
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.scenarios.contract.model import OptionMap, UsageError
 from hostdx.scenarios.contract.results.document import Table
 from hostdx.scenarios.contract.verdict.verdict import Word
 from tests.fakes import FakeClock, FakeRun
@@ -165,8 +165,8 @@ async def test_a_bench_that_cannot_is_refused_and_closed(tmp_path: Path, eight: 
     assert fake.closed and len(run.reverted) == 1
 
 
-def make_options(**values: Json) -> Options:
-    return Options(values, Contention.options)
+def make_options(**values: Json) -> OptionMap:
+    return OptionMap(values, Contention.options)
 
 
 def test_one_cpu_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from hostdx.app.cli.measuring.run import run as run_command
 from hostdx.app.cli.scenario_command import ScenarioGroup
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Json
-from hostdx.scenarios.contract.model import Options, RunRefused, Scenario, UsageError, missing_attributes
+from hostdx.scenarios.contract.model import OptionMap, RunRefused, Scenario, UsageError, missing_attributes
 from hostdx.scenarios.contract.plan import Plan
 from hostdx.scenarios.contract.registry import load_scenario, scenario_names
 
@@ -25,7 +25,7 @@ def plan_of(scenario: Scenario, host: Host) -> Plan | None:
     """Its plan; None where it asks for an option first, in one line."""
     values: dict[str, Json] = {o.name: str(ROOT) for o in scenario.options if o.required}
     try:
-        return scenario.prepare(host, Options(values, scenario.options)).plan
+        return scenario.prepare(host, OptionMap(values, scenario.options)).plan
     except (UsageError, RunRefused) as error:
         assert str(error) and one_line(str(error))
         return None

@@ -16,7 +16,7 @@ from hostdx.probes.system.running.quota_groups import QuotaGroup
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.events import Found
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.contract.model import Options, RunRefused, UsageError
+from hostdx.scenarios.contract.model import OptionMap, RunRefused, UsageError
 from hostdx.scenarios.cpuwatch import scenario
 from hostdx.scenarios.cpuwatch.findings import WatchedJob, cpuwatch_findings, users_finding
 from hostdx.scenarios.cpuwatch.scenario import Cpuwatch, _find_busiest_target
@@ -131,7 +131,7 @@ def test_the_priority_that_it_had_comes_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize("options", [{"pid": 1, "user": "root"}, {"user": "no such user"}])
 def test_one_job_must_be_named(options: dict[str, str | int]) -> None:
     with pytest.raises(UsageError):
-        Cpuwatch().prepare(Host(), Options(options))
+        Cpuwatch().prepare(Host(), OptionMap(options))
 
 
 @pytest.mark.parametrize(
@@ -272,10 +272,10 @@ def test_another_process_with_the_number_is_refused() -> None:
     """`--started` goes with `--pid`: the number alone may belong to a newer process."""
     me = process_identity()
     target = {"pid": str(me.pid), "started": me.start}
-    assert Cpuwatch().prepare(Host(), Options(target)).plan.steps
+    assert Cpuwatch().prepare(Host(), OptionMap(target)).plan.steps
     with pytest.raises(RunRefused):
-        Cpuwatch().prepare(Host(), Options(target | {"started": me.start + 1}))
+        Cpuwatch().prepare(Host(), OptionMap(target | {"started": me.start + 1}))
     with pytest.raises(UsageError):
-        Cpuwatch().prepare(Host(), Options({"started": me.start}))
+        Cpuwatch().prepare(Host(), OptionMap({"started": me.start}))
     newer = JobTarget("pid", str(me.pid), me.start - 1)
     assert isinstance(look_at_job(Host(), newer), Absent)

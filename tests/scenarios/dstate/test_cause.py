@@ -19,7 +19,7 @@ from hostdx.scenarios.dstate.location import (
     DeviceState,
     MountedDirectory,
     is_suspended,
-    scheduler_holds,
+    scheduler_requests,
 )
 from hostdx.scenarios.triage.knowledge.kernels import kernel_faults_of_release
 from tests.every_case import every_case
@@ -255,14 +255,14 @@ def test_no_remedy_sets_what_is_set_already(active: str) -> None:
 
 def test_what_the_scheduler_holds_is_read_from_its_tags(tmp_path: Path) -> None:
     host = Host(str(tmp_path))
-    assert isinstance(scheduler_holds(host, "sdb"), Absent)
+    assert isinstance(scheduler_requests(host, "sdb"), Absent)
     for queue, busy in ((0, 3), (1, 9)):
         folder = tmp_path / f"sys/kernel/debug/block/sdb/hctx{queue}"
         folder.mkdir(parents=True)
         (folder / "sched_tags").write_text(
             f"nr_tags=256\nnr_reserved_tags=0\nactive_queues=0\n\nbitmap_tags:\ndepth=256\nbusy={busy}\ncleared=1\n"
         )
-    assert scheduler_holds(host, "sdb") == 12
+    assert scheduler_requests(host, "sdb") == 12
     host.close()
 
 

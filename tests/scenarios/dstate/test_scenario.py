@@ -12,7 +12,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running.tasks import Task
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.scenarios.contract.model import OptionMap, UsageError
 from hostdx.scenarios.contract.rule import FactUnreadable
 from hostdx.scenarios.dstate.location import directory_waited_for
 from hostdx.scenarios.dstate.results import TasksInDResult
@@ -81,10 +81,10 @@ def test_no_proc_is_absent_and_ends(tmp_path: Path) -> None:
 
 
 def test_the_plan_changes_nothing() -> None:
-    plan = Dstate().prepare(Host(), Options({"seconds": 30}, Dstate.options)).plan
+    plan = Dstate().prepare(Host(), OptionMap({"seconds": 30}, Dstate.options)).plan
     assert not plan.actions and not plan.writes and not plan.needs_consent and plan.seconds == 30
     with pytest.raises(UsageError):
-        Dstate().prepare(Host(), Options({"seconds": -1}, Dstate.options))
+        Dstate().prepare(Host(), OptionMap({"seconds": -1}, Dstate.options))
 
 
 @every_case(

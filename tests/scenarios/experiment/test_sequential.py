@@ -25,7 +25,7 @@ from hostdx.scenarios.experiment.budget import (
 )
 from hostdx.scenarios.experiment.groups import GroupBlocks, values_behind_verdict
 from hostdx.scenarios.experiment.judge import PairJudge
-from hostdx.scenarios.experiment.levels import fit_variant_levels, values_of_pair, with_difference
+from hostdx.scenarios.experiment.levels import fit_variant_levels, values_of_pair, with_value_delta
 from hostdx.scenarios.experiment.sequential import SequentialComparison, draw_orders
 from hostdx.scenarios.experiment.statistics.stats import group_value
 from tests.every_case import every_case
@@ -294,14 +294,14 @@ def make_level_verdict(
 def test_a_difference_is_of_the_printed_values_and_excludes_0_where_the_effect_excludes_1(
     sign: int, values: tuple[float, float], ci95: tuple[float, float], ends: tuple[float, float]
 ) -> None:
-    difference = with_difference(make_level_verdict((values[1] / values[0]) ** sign, ci95), values, sign)
+    difference = with_value_delta(make_level_verdict((values[1] / values[0]) ** sign, ci95), values, sign)
     assert difference.delta == values[1] - values[0]
     assert difference.delta_ci95 == pytest.approx(ends)
 
 
 @pytest.mark.parametrize("ci95", [None, (0.0, 2.0)])
 def test_without_an_interval_the_difference_has_none(ci95: tuple[float, float] | None) -> None:
-    difference = with_difference(make_level_verdict(0.5, ci95), (2.0, 1.0), 1)
+    difference = with_value_delta(make_level_verdict(0.5, ci95), (2.0, 1.0), 1)
     assert (difference.delta, difference.delta_ci95) == (-1.0, None)
 
 

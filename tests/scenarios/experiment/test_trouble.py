@@ -9,7 +9,7 @@ from hostdx.scenarios.contract.disturbance import Disturbance, InterferenceCulpr
 from hostdx.scenarios.contract.plan import Metric, Workload
 from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
-from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, measure_workload, run_campaign
+from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, measure_loads, measure_workload
 from hostdx.scenarios.experiment.schedule.blocks import BlockScheduler
 from tests.fakes import FakeRun, FakeVariantBench
 from tests.fakes.noise import drift_noise, noise_product, white
@@ -153,7 +153,7 @@ async def test_blocks_that_stay_undecided_get_what_is_left_and_are_made_active_a
         return ScheduledLoad(BlockScheduler(run, msgspec.structs.replace(READS, id=name), benches), note)
 
     loads = [entry("noisy", 0.3), entry("calm", 0.01)]
-    await run_campaign(run, TimeBudget(120.0, run.clock), loads, family=2)
+    await measure_loads(run, TimeBudget(120.0, run.clock), loads, family=2)
     assert spent["noisy"] > 60 > spent["calm"]
     assert {v.workload: v.verdict for v in run.of(ev.RunVerdict)}["calm"] == "no material difference"
     active = ""
@@ -183,11 +183,11 @@ async def test_a_side_that_does_not_come_to_rest_takes_no_verdict_away() -> None
             BlockScheduler(run, load, benches), lambda experiment: names.append(experiment.workload.id)
         )
 
-    await run_campaign(run, TimeBudget(60.0, run.clock), [entry("alone")], family=1)
+    await measure_loads(run, TimeBudget(60.0, run.clock), [entry("alone")], family=1)
     assert calls[-1][0] == "block"  # nothing comes after it
     names.clear()
     with pytest.raises(BenchRefused):
-        await run_campaign(run, TimeBudget(60.0, run.clock), [entry("first"), entry("second")], family=2)
+        await measure_loads(run, TimeBudget(60.0, run.clock), [entry("first"), entry("second")], family=2)
     assert [(v.workload, v.verdict) for v in run.of(ev.RunVerdict)] == [
         ("alone", "slower"),
         ("first", "slower"),

@@ -15,7 +15,7 @@ from hostdx.probes import units
 from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.fstrim.ageing import ChurnBench
-from hostdx.scenarios.fstrim.measurement.trim import DiscardCounters, parse_claim, read_discards
+from hostdx.scenarios.fstrim.measurement.trim import DiscardCounters, parse_claim, read_discard_counters
 from tests.app.launcher import argv, own_env, run_hostdx, start_hostdx
 from tests.fakes.held import open_private
 from tests.needs import need, one_always, program
@@ -55,11 +55,11 @@ async def flush_disk(disk: TrimDisk) -> None:
 def trim_and_count(disk: TrimDisk) -> tuple[int, int, int]:
     """What fstrim says, what the counters say, what the image really gave back."""
     asyncio.run(flush_disk(disk))
-    bytes_before, before = disk.allocated_bytes, read_discards(Host(), (disk.device,))
+    bytes_before, before = disk.allocated_bytes, read_discard_counters(Host(), (disk.device,))
     claim = parse_claim(sh("fstrim", "-v", str(disk.mountpoint)))
     discarded = -1
     for _ in range(100):  # XFS hands them over without waiting
-        after = read_discards(Host(), (disk.device,))
+        after = read_discard_counters(Host(), (disk.device,))
         assert isinstance(before, DiscardCounters) and isinstance(after, DiscardCounters)
         assert before.bytes is not None and after.bytes is not None
         if after.in_flight == 0 and after.bytes - before.bytes == discarded:
@@ -176,14 +176,14 @@ def test_the_users_own_command_is_the_load(tmp_path: Path, disk: TrimDisk) -> No
 
 @pytest.mark.soak("rounds are kept for the file system")
 def test_a_command_that_writes_too_much_is_stopped_at_the_bound(tmp_path: Path, disk: TrimDisk) -> None:
-    before = read_discards(Host(), (disk.device,))
+    before = read_discard_counters(Host(), (disk.device,))
     command = "dd if=/dev/zero of=made bs=1M count=900 oflag=direct"
     arguments_ = run_arguments(disk, *ONE_ROUND, "--workload", command, "--yes")
     plan = run_hostdx(tmp_path, "plan", *arguments_[1:-1]).stdout
     bound = int(0.02 * disk.bytes)
     assert f"at most {units.format_size(bound)} " in plan, plan
     done = run_hostdx(tmp_path, *arguments_, "--quiet", timeout=90)
-    after = read_discards(Host(), (disk.device,))
+    after = read_discard_counters(Host(), (disk.device,))
     assert isinstance(before, DiscardCounters) and isinstance(after, DiscardCounters)
     wrote = after.written - before.written
     print(f"{wrote >> 20} MiB of a bound of {bound >> 20} MiB")

@@ -7,7 +7,7 @@ import pytest
 from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent, UnreadFact
-from hostdx.scenarios.contract.model import Options
+from hostdx.scenarios.contract.model import OptionMap
 from hostdx.scenarios.experiment.before_after import MIN_BLOCKS
 from hostdx.scenarios.fstrim.glance import MAX_FILE_SYSTEMS, glance
 from hostdx.scenarios.fstrim.ledger import TrimLedgerKeeper
@@ -21,7 +21,7 @@ from hostdx.scenarios.fstrim.measurement.trim import (
     block_size_after_warm_up,
     max_repeated_blocks,
     parse_claim,
-    read_discards,
+    read_discard_counters,
     trim_and_wait,
 )
 from hostdx.scenarios.fstrim.plan import load_and_control_workloads, parse_request, trim_action
@@ -188,9 +188,9 @@ async def test_what_is_in_flight_is_waited_for_too_all_five_seconds(tmp_path: Pa
 
 def test_old_counters_have_no_discards(tmp_path: Path) -> None:
     tree = Tree(tmp_path).put("/proc/diskstats", "   8 0 sda 10 0 80 5 10 0 80 5 0 9 10\n")
-    discards = read_discards(tree.host(), ("sda",))
+    discards = read_discard_counters(tree.host(), ("sda",))
     assert isinstance(discards, DiscardCounters) and discards.bytes is None and discards.written == 80 * 512
-    missing = read_discards(tree.host(), ("sda", "sdb"))
+    missing = read_discard_counters(tree.host(), ("sda", "sdb"))
     assert isinstance(missing, Absent) and "sdb" in missing.reason
 
 
@@ -284,7 +284,7 @@ def test_what_cannot_be_afforded_is_not_promised(limits: dict[str, float]) -> No
 async def test_blocks_that_were_too_short_are_said() -> None:
     layout = TrimSetup(Host("/nonexistent-captured-tree"), "/data", blocks=6, phases=3)
     pattern = TrimPattern(blocks=6, block_s=1.5, reference_s=0.5)
-    loads = load_and_control_workloads(parse_request(Options({"dir": "/data"})), layout, pattern)
+    loads = load_and_control_workloads(parse_request(OptionMap({"dir": "/data"})), layout, pattern)
     run = FakeRun()
     blocks = PhaseMeasurer(run, Drive(run.clock), loads, pattern, MIB, None)
     await blocks.measure_phase("before", "before")

@@ -8,7 +8,7 @@ import pytest
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.mounts import Mount
 from hostdx.probes.system.disk.trim.discard import DiscardChain, DiscardLayer
-from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.scenarios.contract.model import OptionMap, UsageError
 from hostdx.scenarios.fstrim.measurement.trim import TrimPattern
 from hostdx.scenarios.fstrim.plan import make_plan_and_setup, parse_request, refusal_reason, trim_action
 from hostdx.scenarios.fstrim.scenario import Fstrim
@@ -24,8 +24,8 @@ from tests.fakes.hosts.tree import Tree
 MIB = 1 << 20
 
 
-def make_options(**values: object) -> Options:
-    return Options(values, Fstrim.options)  # type: ignore[arg-type]
+def make_options(**values: object) -> OptionMap:
+    return OptionMap(values, Fstrim.options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -46,10 +46,10 @@ def test_a_wrong_request_is_one_line(values: dict[str, object], reason: str) -> 
 
 def test_a_budget_that_is_too_short() -> None:
     with pytest.raises(UsageError, match="give --budget 9 or more"):
-        TrimPattern().fit_budget(5.0, 3)
-    fewest = TrimPattern().fit_budget(9.0, 3)
+        TrimPattern().spread_over_budget(5.0, 3)
+    fewest = TrimPattern().spread_over_budget(9.0, 3)
     assert fewest.blocks == 6 and fewest.block_s + fewest.reference_s == pytest.approx(0.5)
-    short = TrimPattern().fit_budget(36.0, 3)
+    short = TrimPattern().spread_over_budget(36.0, 3)
     assert short.blocks == 12
     assert 3 * short.blocks * (short.block_s + short.reference_s) == pytest.approx(36.0)
 

@@ -24,7 +24,7 @@ from hostdx.probes.system.disk.trim.trim_timer import trim_timer
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.action import private_directory_action
-from hostdx.scenarios.contract.model import Options, RunRefused
+from hostdx.scenarios.contract.model import OptionMap, RunRefused
 from hostdx.scenarios.contract.plan import Plan
 from hostdx.scenarios.experiment.treated_trend import treated_trend
 from hostdx.scenarios.fstrim.ageing import STEP_BYTES, WORKERS, ChurnBench, least_churn_bytes
@@ -182,7 +182,7 @@ async def test_a_round_that_cannot_be_kept_is_judged_and_said(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("hostdx.scenarios.fstrim.rounds.append_round", raise_full)
-    request = parse_request(Options({"dir": "/data", "round": True, "state": str(tmp_path)}))
+    request = parse_request(OptionMap({"dir": "/data", "round": True, "state": str(tmp_path)}))
     layout = TrimSetup(Host("/nonexistent-captured-tree"), "/data", blocks=8, phases=1)
     run, pattern = FakeRun(), TrimPattern(blocks=8, block_s=0.5, reference_s=0.5)
     drive = Drive(run.clock, no_noise, lambda: 1.0)
@@ -301,7 +301,7 @@ async def planted_session(seed: int, name: str, loss: float, no_trim: str = "") 
     """A whole session on a drive that lost its speed before and gets it back by the trim."""
     run = FakeRun(seed=seed, clock=FakeClock())
     setup = layout()
-    request = parse_request(Options({"dir": "/data"}))
+    request = parse_request(OptionMap({"dir": "/data"}))
     plan = Plan(
         scenario="fstrim",
         title="",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.engine.measured import Measured, MeasuredBatch, MeasurementInvalid
 from hostdx.scenarios.fullstack.measurement.bench import METRIC, StreamCost
-from hostdx.scenarios.fullstack.measurement.messages import OpenStreams, Side, StreamsReady
+from hostdx.scenarios.fullstack.measurement.messages import OpenStreams, SliceJob, StreamsReady
 from tests.fakes.clock import FakeClock
 
 
@@ -29,7 +29,7 @@ class DrawnStreams:
         self._refused = dict(refused or {})
         self.direct = direct
         self.budget = WriteBudget()
-        self.costs: dict[Side, StreamCost] = {}
+        self.costs: dict[SliceJob, StreamCost] = {}
         self.opened: list[tuple[str, OpenStreams]] = []
         self.closed = 0
 
@@ -43,7 +43,7 @@ class DrawnStreams:
     async def close(self) -> None:
         self.closed += 1
 
-    def _rate(self, side: Side) -> float:
+    def _rate(self, side: SliceJob) -> float:
         job = (
             f"{side.job}+{side.beside}"
             if side.beside
@@ -55,7 +55,7 @@ class DrawnStreams:
         return base * self._rng.lognormvariate(0.0, self.scatter)
 
     async def measure_batch(
-        self, sides: Sequence[Side], order: Sequence[int], slice_s: float, onset_s: float = 0.0, load: str = ""
+        self, sides: Sequence[SliceJob], order: Sequence[int], slice_s: float, onset_s: float = 0.0, load: str = ""
     ) -> MeasuredBatch:  # fmt: skip
         for number in order:
             if reason := self._refused.get(sides[number].job):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.probes.reading.process_stat import read_own_stat
+from hostdx.probes.reading.process_stat import read_live_stat
 from tests.app.launcher import argv, own_env, run_hostdx, start_hostdx
 from tests.needs import NET_NAMESPACE, ROOT, needs, one_always, program
 from tests.real.iosched_kill import list_journals, own_processes
@@ -73,7 +73,7 @@ def find_stations(runner: int) -> list[int]:
     """Of that run, once they stream: with the peer that was forked from it."""
     pids = []
     for pid in pids_of(STATION):
-        stat = read_own_stat(str(pid))
+        stat = read_live_stat(str(pid))
         if (
             stat is not None
             and stat.parent_pid == runner

@@ -11,7 +11,7 @@ from hostdx.probes.engine.measured import BenchRefused
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.scenarios.contract.model import OptionMap, UsageError
 from hostdx.scenarios.fullstack import plan as plan_module
 from hostdx.scenarios.fullstack.machine import RateBound, StreamBounds
 from hostdx.scenarios.fullstack.measurement.messages import OpenStreams
@@ -78,7 +78,7 @@ def play(
     host = Host()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(plan_module, "read_disk_bounds_and_cpus", lambda host, leaves: machine)
-        plan, work = scenario.prepare(host, Options(values, scenario.options))
+        plan, work = scenario.prepare(host, OptionMap(values, scenario.options))
     fake = FakeRun(seed=seed, clock=clock, host=host, options=values, declared=scenario.options, plan=plan)
     asyncio.run(work(fake))
     return StreamStory(fake, bench)
@@ -103,7 +103,7 @@ def lay_on_any_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan_module.ChosenTestDirectory, "size_bytes", 256 << 20, raising=False)
     first = plan_module.ChosenTestDirectory.__init__
 
-    def init_on_disk(self: object, host: Host, options: Options, *more: object) -> None:
+    def init_on_disk(self: object, host: Host, options: OptionMap, *more: object) -> None:
         first(self, host, options, *more)  # type: ignore[arg-type]
         self._asked = options.as_string("dir")  # type: ignore[attr-defined]
 
@@ -189,7 +189,7 @@ def test_a_peer_is_asked_for_and_its_token_handed_on(tmp_path: Path) -> None:
 def test_wrong_requests_are_told(tmp_path: Path, options: dict[str, Json]) -> None:
     scenario = Fullstack()
     with pytest.raises(UsageError):
-        scenario.prepare(Host(), Options({"dir": str(tmp_path)} | options, scenario.options))
+        scenario.prepare(Host(), OptionMap({"dir": str(tmp_path)} | options, scenario.options))
 
 
 def test_a_bench_that_cannot_begin_refuses_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from hostdx.probes.system.disk.scheduler_origin import SchedulerOrigin
 from hostdx.probes.system.disk.topology import DirectoryPlacement, find_placement
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.scenarios.contract.model import OptionMap, UsageError
 from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.iosched import scheduler_setup as iosched_layout
 from hostdx.scenarios.iosched.findings import verdict_finding
@@ -49,7 +49,9 @@ def plan_setup(tmp_path, monkeypatch):  # type: ignore[no-untyped-def]
     monkeypatch.setattr(iosched_layout, "find_refusal", lambda *args, **more: "")
 
     def plan(**values: object) -> SchedulerSetup:
-        return choose_scheduler_setup(host, Options({"dir": "/d", **values}, Iosched.options), has_root=True)  # type: ignore[dict-item]
+        return choose_scheduler_setup(
+            host, OptionMap({"dir": "/d", **values}, Iosched.options), has_root=True
+        )  # type: ignore[dict-item]
 
     return plan
 

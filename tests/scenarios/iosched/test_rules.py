@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.scheduler import read_scheduling
+from hostdx.probes.system.disk.scheduler import read_scheduler_state
 from hostdx.probes.system.disk.scheduler_origin import find_scheduler_origin
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.finding import Finding
@@ -123,7 +123,7 @@ def test_the_remedy_is_a_tuned_profile_where_tuned_sets_a_scheduler(tmp_path: Pa
 def test_defaults_of_the_single_queue_layer(tmp_path: Path, active: str) -> None:
     offered = " ".join(f"[{s}]" if s == active else s for s in ("noop", "deadline", "cfq"))
     host = host_of(tmp_path, scheduler=offered, queues=0, release="3.10.0-1160.el7.x86_64")
-    state = read_scheduling(host, "sda")
+    state = read_scheduler_state(host, "sda")
     assert not isinstance(state, Absent) and find_scheduler_origin(host, state).kind == "default"
 
 

@@ -11,11 +11,11 @@ from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.engine.measured import Measured
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.mounts import Mount
-from hostdx.probes.system.disk.scheduler import SchedulerState, read_scheduling
+from hostdx.probes.system.disk.scheduler import SchedulerState, read_scheduler_state
 from hostdx.probes.system.disk.topology import DirectoryPlacement
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.action import Action
-from hostdx.scenarios.contract.model import AppliedChange, Options, RunRefused, UsageError
+from hostdx.scenarios.contract.model import AppliedChange, OptionMap, RunRefused, UsageError
 from hostdx.scenarios.experiment.guards.system_disks import system_leaves
 from hostdx.scenarios.experiment.schedule.switch import scheduler_change
 from hostdx.scenarios.iosched.findings import OnsetComparison, onset_finding, throttling_finding
@@ -96,7 +96,7 @@ class FakeMixed:
         self.settled = 0
 
     def active(self) -> str:
-        state = read_scheduling(self.run.host, "loop7")
+        state = read_scheduler_state(self.run.host, "loop7")
         assert isinstance(state, SchedulerState) and isinstance(state.active, str)
         return state.active
 
@@ -117,7 +117,7 @@ def target_on(host: Host, current: str = "mq-deadline") -> ScheduledDisks:
     place = DirectoryPlacement(
         directory="/d", mount=mount, device="loop7", layers=("loop7",), leaves=("loop7",)
     )
-    state = read_scheduling(host, "loop7")
+    state = read_scheduler_state(host, "loop7")
     assert isinstance(state, SchedulerState)
     return ScheduledDisks(
         directory="/d", place=place, devices=(), states=(state,), current=current, offered=state.offered
@@ -319,7 +319,7 @@ def test_an_onset_that_agrees_is_not_worth_a_word() -> None:
 
 def test_the_plan_asks_for_a_directory() -> None:
     with pytest.raises(UsageError, match="--dir"):
-        Iosched().prepare(Host(), Options({}, Iosched.options))
+        Iosched().prepare(Host(), OptionMap({}, Iosched.options))
 
 
 def test_the_change_restores_what_a_switch_resets() -> None:

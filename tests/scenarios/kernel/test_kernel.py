@@ -13,7 +13,7 @@ from hostdx.probes.types import Fact
 from hostdx.scenarios.analysis.compare.effects import effects_between
 from hostdx.scenarios.analysis.compare.run_summary import summarise_run
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.scenarios.contract.model import OptionMap, UsageError
 from hostdx.scenarios.kernel.findings import BenchmarkFigures, build_findings
 from hostdx.scenarios.kernel.fingerprint import read_fingerprint
 from hostdx.scenarios.kernel.plan import KernelSetup
@@ -30,16 +30,16 @@ def _make_rounds(*rates: float, load: str = "syscall", slot: Slot = "one") -> Be
 
 def test_a_short_budget_is_refused() -> None:
     with pytest.raises(UsageError, match="too short for 4 rounds"):
-        KernelSetup(Host(), Options({"budget": 5}))
+        KernelSetup(Host(), OptionMap({"budget": 5}))
 
 
 def test_two_directories_are_the_storage_scenarios() -> None:
     with pytest.raises(UsageError, match="storage"):
-        KernelSetup(Host(), Options({"dir": ["/tmp", "/var/tmp"]}))
+        KernelSetup(Host(), OptionMap({"dir": ["/tmp", "/var/tmp"]}))
 
 
 def test_one_run_says_what_it_recorded_and_what_was_unsteady() -> None:
-    plan = KernelScenario().prepare(Host(), Options({})).plan
+    plan = KernelScenario().prepare(Host(), OptionMap({})).plan
     steady, loud = (
         build_findings(plan, _make_rounds(100.0, 101.0, 99.0, 100.0)),
         build_findings(plan, _make_rounds(100.0, 10.0, 300.0)),
@@ -88,7 +88,7 @@ def test_a_run_records_every_load_and_a_planted_delay_is_found(
         runs.append(summarise_run(events, str(number)))
     between = effects_between([runs[0]], [runs[1]], margin=0.05)
     assert {e.key.workload for e in between} == {
-        w.id for w in KernelSetup(Host(), Options({})).planned_workloads
+        w.id for w in KernelSetup(Host(), OptionMap({})).planned_workloads
     }
     # no verdict is asked of two rounds beside whatever else runs here: the size must be that of what was planted
     by_load = {(e.key.workload, e.key.variant): e for e in between}

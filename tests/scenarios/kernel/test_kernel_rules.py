@@ -10,7 +10,7 @@ from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.rule import FactUnreadable
 from hostdx.scenarios.kernel import rules
-from hostdx.scenarios.kernel.reboots import Boot, Letter, boot_series_of, unfinished_series
+from hostdx.scenarios.kernel.reboots import BootRun, Letter, boot_series_of, unfinished_series
 from hostdx.scenarios.kernel.rules import NEEDS, SYMPTOMS, check_known_faults
 from hostdx.scenarios.triage.knowledge.kernels import all_kernel_faults
 from tests.every_case import every_case
@@ -80,13 +80,13 @@ def test_link_trouble_is_read_from_the_log(tmp_path: Path) -> None:
     assert isinstance(answer, str) and answer.startswith("2 lines")
 
 
-def _make_runs(text: str, order: str = "ABBA") -> list[Boot]:
+def _make_runs(text: str, order: str = "ABBA") -> list[BootRun]:
     """ "A1 B2": side and boot, in the order measured."""
     boots = []
     for number, word in enumerate(text.split()):
         side: Letter = "A" if word[0] == "A" else "B"
         boots.append(
-            Boot(
+            BootRun(
                 recording=f"{number:02}",
                 side=side,
                 boot=word[1:],

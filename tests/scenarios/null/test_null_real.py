@@ -10,7 +10,7 @@ import pytest
 from hostdx.app.run.runner import MonotonicClock
 from hostdx.probes.engine.workloads import file_set_count
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.running.processes import find_with_descendants
+from hostdx.probes.system.running.processes import process_with_descendants
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.null.scenario import Null
@@ -32,7 +32,7 @@ def steady_batches(run: FakeRun) -> list[ev.SliceBatch]:
 
 def running_children(host: Host) -> set[tuple[int, int]]:
     """Our children that have not ended: what an earlier test left unwaited for is none of this one's."""
-    return {(p.pid, p.start_ticks) for p in find_with_descendants(host).values() if p.state != "Z"}
+    return {(p.pid, p.start_ticks) for p in process_with_descendants(host).values() if p.state != "Z"}
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.mounts import Mount
 from hostdx.probes.system.disk.topology import DirectoryPlacement
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.model import Clock, Options, RunRefused, UsageError
+from hostdx.scenarios.contract.model import Clock, OptionMap, RunRefused, UsageError
 from hostdx.scenarios.experiment.files import directories
 from hostdx.scenarios.null import scenario as null
 from hostdx.scenarios.null.findings import build_findings
@@ -168,7 +168,7 @@ async def test_an_engine_that_finds_no_space_refuses_and_leaves_nothing(
 def test_wrong_requests_get_their_line(options: dict[str, object], words: str) -> None:
     scenario = Null()
     with pytest.raises(UsageError, match=words):
-        scenario.prepare(Host(), Options(options, scenario.options))  # type: ignore[arg-type]
+        scenario.prepare(Host(), OptionMap(options, scenario.options))  # type: ignore[arg-type]
 
 
 def test_severity_follows_the_size_of_what_shows() -> None:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.contract.model import Options
+from hostdx.scenarios.contract.model import OptionMap
 from hostdx.scenarios.contract.plan import Plan, Workload
 from hostdx.scenarios.numa.plan import NumaSetup, make_numa_setup
 from hostdx.scenarios.numa.tables import describe_undecided, with_answer
@@ -42,7 +42,7 @@ def test_what_stayed_open(words: dict[str, list[str]], text: str) -> None:
 
 
 def _layout(tmp_path: Path) -> NumaSetup:
-    return make_numa_setup(Host(str(Tree(tmp_path).root)), Options({}))
+    return make_numa_setup(Host(str(Tree(tmp_path).root)), OptionMap({}))
 
 
 def test_the_headline_names_what_stayed_open(tmp_path: Path) -> None:

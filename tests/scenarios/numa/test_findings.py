@@ -8,7 +8,7 @@ from hostdx.probes.system.pcie_tags import PcieTags
 from hostdx.probes.system.running.culprit import BusyProcess
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.numa.findings import cpu_findings, device_findings
-from hostdx.scenarios.numa.measurement.cpu import NO_CLOCK, CpuLoad, CpuResult, CpuRow, ReachedClock
+from hostdx.scenarios.numa.measurement.cpu import NO_CLOCK, AllCoresClock, CpuLoad, CpuResult, CpuRow
 from hostdx.scenarios.numa.measurement.figures import RoundsFigure, estimate_figure, ratio_figure
 from hostdx.scenarios.numa.measurement.memory import MemoryResult, NodeReach
 from hostdx.scenarios.numa.measurement.surroundings import CpuConditions
@@ -38,7 +38,7 @@ def _cpu(of_n: float = 0.99, share: float = 1.0, reached: int | None = None) -> 
         system_call_ns=None,
         share={0: share, 1: 1.0},
         seconds=10.0,
-        clocked=ReachedClock(reached_khz=NO_CLOCK if reached is None else reached, samples=8),
+        clocked=AllCoresClock(reached_khz=NO_CLOCK if reached is None else reached, samples=8),
     )
 
 

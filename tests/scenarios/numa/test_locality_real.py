@@ -32,7 +32,7 @@ async def test_both_sides_are_measured_where_they_were_put(
         far=frozenset(cpus[1:2]),
     )
     cpu_sets: list[frozenset[int]] = []
-    usual = locality.LocalityVariantBench.make_active
+    usual = locality.LocalityVariantBench.switch_to_variant
 
     async def activate_and_check(self: locality.LocalityVariantBench) -> None:
         await usual(self)
@@ -40,7 +40,7 @@ async def test_both_sides_are_measured_where_they_were_put(
             assert os.sched_getaffinity(pid) == self._cpus
         cpu_sets.append(self._cpus)
 
-    monkeypatch.setattr(locality.LocalityVariantBench, "make_active", activate_and_check)
+    monkeypatch.setattr(locality.LocalityVariantBench, "switch_to_variant", activate_and_check)
     run = FakeRun(host=host, clock=MonotonicClock())
     verdicts = await locality.measure_locality(run, place, 9.0, family=2)
     assert set(cpu_sets) == {place.near, place.far}

@@ -10,7 +10,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.bios.redfish import PASSWORD, USER
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.model import Options, RunRefused, UsageError
+from hostdx.scenarios.contract.model import OptionMap, RunRefused, UsageError
 from hostdx.scenarios.numa.measurement import locality
 from hostdx.scenarios.numa.measurement.placement import WorkerSeat
 from hostdx.scenarios.numa.plan import make_numa_setup
@@ -43,7 +43,7 @@ def _two_nodes(tmp_path: Path) -> Host:
 
 def _memory_sides(host: Host, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[tuple[WorkerSeat, ...]]]:
     monkeypatch.setattr(host, "live", True)
-    entries = make_numa_setup(host, Options({})).entries
+    entries = make_numa_setup(host, OptionMap({})).entries
     return {w.id: [s.placement.seats for s in sides] for w, _, sides in entries if w.id.startswith("memory-")}
 
 
@@ -65,7 +65,7 @@ def test_near_and_far_are_the_same_memory_from_other_cores(
 @pytest.mark.parametrize("url", ["https://user:word@bmc", "http://bmc.example.org"])
 def test_a_url_that_must_not_be_asked(tmp_path: Path, url: str) -> None:
     with pytest.raises(UsageError) as error:
-        NumaScenario().prepare(_two_nodes(tmp_path), Options({"redfish": url}))
+        NumaScenario().prepare(_two_nodes(tmp_path), OptionMap({"redfish": url}))
     assert "word" not in str(error.value).replace("password", "")
 
 
@@ -92,7 +92,7 @@ def test_other_requests_that_are_wrong(tmp_path: Path) -> None:
 
 def _check_refused(host: Host, options: dict[str, Json]) -> None:
     with pytest.raises(UsageError) as error:
-        NumaScenario().prepare(host, Options(options))
+        NumaScenario().prepare(host, OptionMap(options))
     assert len(str(error.value).splitlines()) == 1
 
 
@@ -104,7 +104,7 @@ async def test_a_controller_that_does_not_answer_ends_the_run(
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     scenario, host, options = NumaScenario(), _two_nodes(tmp_path), {"only": "read", "redfish": url}
-    plan = scenario.prepare(host, Options(options, scenario.options)).plan
+    plan = scenario.prepare(host, OptionMap(options, scenario.options)).plan
     run = FakeRun(host=host, options=options, declared=scenario.options, plan=plan)
     with pytest.raises(RunRefused) as error:
         await conduct_fake(scenario, run)

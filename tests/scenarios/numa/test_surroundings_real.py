@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.running.cgroup import parse_groups
+from hostdx.probes.system.running.cgroup import parse_proc_cgroup
 from hostdx.scenarios.numa.findings import cpu_findings
-from hostdx.scenarios.numa.measurement.cpu import NO_CLOCK, CpuBench, ReachedClock
+from hostdx.scenarios.numa.measurement.cpu import NO_CLOCK, AllCoresClock, CpuBench
 from hostdx.scenarios.numa.measurement.placement import PlacementBench
 from hostdx.scenarios.numa.measurement.surroundings import Surveyor
 from hostdx.scenarios.triage.cpus.usable import usable_cpus
@@ -28,7 +28,7 @@ BURNER_NICE = -12  # leaves a fifteenth of its CPU: less, and the bench there ta
 HELD = """
 import os, sys, time
 from hostdx.probes.reading.host import Host
-from hostdx.scenarios.numa.measurement.cpu import NO_CLOCK, ReachedClock, CpuResult
+from hostdx.scenarios.numa.measurement.cpu import NO_CLOCK, AllCoresClock, CpuResult
 from hostdx.scenarios.numa.findings import cpu_findings
 from hostdx.scenarios.numa.measurement.surroundings import Surveyor
 from hostdx.probes.system.processor.throttle import ThrottleReader
@@ -43,7 +43,7 @@ while (reader.read().quota_s or 0.0) < before + 1.0 and time.monotonic() < began
 took = time.monotonic() - began
 result = CpuResult(
     rows=(), curve={}, clock_ns=None, system_call_ns=None, share={0: 0.5}, seconds=took,
-    clocked=ReachedClock(reached_khz=NO_CLOCK, samples=0),
+    clocked=AllCoresClock(reached_khz=NO_CLOCK, samples=0),
 )
 for finding in cpu_findings(result, surveyor.end(took, result.share)):
     print(finding.id, finding.severity, finding.title)
@@ -53,7 +53,7 @@ for finding in cpu_findings(result, surveyor.end(took, result.share)):
 @pytest.fixture
 def half_a_cpu() -> Iterator[Path]:
     """A control group of our own below the one that we are in."""
-    groups = parse_groups(Path("/proc/self/cgroup").read_text(encoding="utf-8"))
+    groups = parse_proc_cgroup(Path("/proc/self/cgroup").read_text(encoding="utf-8"))
     name = f"hostdx-test-{os.getpid()}"
     tried = []
     # With the greatest weight: beside many others on a busy host half a CPU would never be used up.
@@ -129,7 +129,7 @@ async def test_a_competitor_on_one_cpu_is_said_with_that_cpu() -> None:
         for _ in range(3):
             await cpu.measure_round()
         took = time.monotonic() - began
-        result = cpu.build_result(ReachedClock(reached_khz=NO_CLOCK, samples=0), took)
+        result = cpu.build_result(AllCoresClock(reached_khz=NO_CLOCK, samples=0), took)
         around = surveyor.end(took, result.share)
     finally:
         os.kill(burner, signal.SIGKILL)

@@ -104,7 +104,7 @@ def cards(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Host, dict[s
     monkeypatch.setattr(kinds.setting_calls, "read_setting", values.__getitem__)
     monkeypatch.setattr(
         kinds.setting_calls,
-        "unambiguous_target",
+        "target_with_process_start",
         lambda name: f"{name}/123" if name == "nice:77" else name,
     )
     monkeypatch.setattr(kinds, "reserved_cards", lambda _: {"eth0": "an SSH line"})

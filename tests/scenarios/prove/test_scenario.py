@@ -44,7 +44,7 @@ def test_of_eight_settings_the_two_with_an_effect_are_tried_alone(monkeypatch: p
     assert {line.outcome for line in others} <= {"equal", "undecided"}
     [record] = [result.value for result in run.of(ScreeningResult)]
     assert len(record.pairs) == 12 * record.replicates and not any(
-        e.is_called for e in record.effects if e.dummy
+        e.is_beyond_chance for e in record.effects if e.dummy
     )
     assert_all_put_back(run)
 
@@ -69,7 +69,7 @@ def test_two_effects_among_eight_settings_are_found_and_no_dummy_is_called(
     assert lines["s2"].outcome == "helps" and lines["s5"].outcome == "harms"
     assert not {lines[name].outcome for name in EIGHT if name not in ("s2", "s5")} & {"helps", "harms"}
     [record] = [result.value for result in run.of(ScreeningResult)]
-    assert not any(effect.is_called for effect in record.effects if effect.dummy)
+    assert not any(effect.is_beyond_chance for effect in record.effects if effect.dummy)
 
 
 def test_without_any_effect_nothing_is_tried_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.contract.model import Options
+from hostdx.scenarios.contract.model import OptionMap
 from hostdx.scenarios.rpfilter import cost
 from hostdx.scenarios.rpfilter.cost_model import PacketCost, cost_at_line_rate, gbit_per_s_at_full_core
 from hostdx.scenarios.rpfilter.facts import read_rp_filter_facts
-from hostdx.scenarios.rpfilter.plan import trials_of
+from hostdx.scenarios.rpfilter.plan import workloads_to_compare
 from hostdx.scenarios.rpfilter.rules import check_loaded_reverse_path_rules
 from tests.every_case import every_case
 from tests.fakes.answering import Answering
@@ -70,7 +70,7 @@ LOADS = ("udp-ipv4", "tcp-offload-off")
 def other_costs(root: Path, words: tuple[Any, ...], **more: Any) -> Finding:
     """One verdict of each load, in these words."""
     facts = read_rp_filter_facts(Story(root).host)
-    trials = {trial.workload.id: trial for trial in trials_of(facts, Options({"all": True}))}
+    trials = {trial.workload.id: trial for trial in workloads_to_compare(facts, OptionMap({"all": True}))}
     trials_judged = []
     for load, word in zip(LOADS, words, strict=True):
         trial = trials[load]

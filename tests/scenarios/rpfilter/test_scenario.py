@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from hostdx.probes.engine.measured import BenchRefused
-from hostdx.probes.system.network.line_rate import NetworkCard
+from hostdx.probes.system.network.line_rate import LinkedCard
 from hostdx.probes.system.network.offload import Offload
 from hostdx.probes.system.network.packet_rates import PacketRates
 from hostdx.probes.types import Absent, Json
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.model import Options, RunRefused, UsageError
+from hostdx.scenarios.contract.model import OptionMap, RunRefused, UsageError
 from hostdx.scenarios.rpfilter.cost import build_cost_answer
 from hostdx.scenarios.rpfilter.cost import cost_severity as severity_of
 from hostdx.scenarios.rpfilter.findings import list_cost_sentences
@@ -105,7 +105,7 @@ def test_what_cannot_be_copied_is_said_in_the_plan(tmp_path: Path) -> None:
     rules = "".join(f"{n}: from all lookup {n}\n" for n in range(5))
     commands = {"nft -a -t list ruleset": EMPTY, "ip -6 rule show": rules, "ip -4 rule show": rules}
     host = Answering(tmp_path, commands, BASE)
-    plan = Rpfilter().prepare(host, Options({}, Rpfilter.options)).plan
+    plan = Rpfilter().prepare(host, OptionMap({}, Rpfilter.options)).plan
     assert any("IPv6 3 " in line for line in plan.left_out)
     assert any("IPv4 2 " in line for line in plan.left_out)
 
@@ -137,7 +137,7 @@ def test_severity_by_what_it_takes_here(
         busiest_softirq=softirq,
     )
     offload = Offload(gro=merges, lro=False, source="test")
-    card = NetworkCard(name="eth9", mbit_per_s=mbit, mtu=1500, offload=offload)
+    card = LinkedCard(name="eth9", mbit_per_s=mbit, mtu=1500, offload=offload)
     verdict = ev.RunVerdict(
         t=1.0,
         workload="udp-ipv6",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.probes.reading.process_stat import read_own_stat
+from hostdx.probes.reading.process_stat import read_live_stat
 from tests.app.launcher import run_hostdx, start_hostdx
 from tests.fakes.private_net import PrivateNet, private_net
 from tests.needs import NET_NAMESPACE, need, program
@@ -51,7 +51,7 @@ def holder_of(runner: int) -> int:
     while time.monotonic() < deadline:
         for path in Path("/proc").glob("[0-9]*"):
             try:
-                stat = read_own_stat(path.name)
+                stat = read_live_stat(path.name)
                 if (
                     stat is not None
                     and stat.parent_pid == runner

@@ -16,7 +16,7 @@ from hostdx.probes.system.disk.topology import find_placement
 from hostdx.probes.types import Json, is_present
 from hostdx.scenarios.checkup.parts import choose_directories
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.model import Options, RunRefused, UsageError
+from hostdx.scenarios.contract.model import OptionMap, RunRefused, UsageError
 from hostdx.scenarios.experiment.files.places import compared_directory
 from hostdx.scenarios.experiment.wording import explain_verdict
 from hostdx.scenarios.fstrim.scenario import Fstrim
@@ -118,7 +118,7 @@ def test_a_mount_with_sync_is_told_of_the_run_that_measures_it_and_chosen_by_a_c
             finding.id for finding in list_known_findings(host, [plain, synced])
         }
         assert "storage.mount-options" not in {finding.id for finding in list_known_findings(host, [plain])}
-        assert folder in choose_directories(host, Options({})).suspects
+        assert folder in choose_directories(host, OptionMap({})).suspects
         assert any(
             "sync" in words
             for words in list_differences([make_variant(host, plain), make_variant(host, synced)])

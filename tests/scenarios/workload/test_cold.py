@@ -12,7 +12,7 @@ from hostdx.probes.engine.command.supervised import JobRun, Supervisors
 from hostdx.probes.engine.measured import MeasurementInvalid, WriteBudgetSpent
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.model import Options
+from hostdx.scenarios.contract.model import OptionMap
 from hostdx.scenarios.contract.registry import load_scenario
 from hostdx.scenarios.workload.cold import WHOLE, CacheDropper, paths_to_drop
 from hostdx.scenarios.workload.variant_bench import WriteAllowance
@@ -84,7 +84,7 @@ def test_anothers_link_is_refused_and_the_plan_says_who_rules(tmp_path: Path) ->
 
     def cold_sentences(name: str) -> tuple[str, ...]:
         values = {"cmd": "true", "variant": ["a:", "b: X=1"], "cold": [str(tmp_path / name)]}
-        sentences = scenario.prepare(Host(), Options(values, scenario.options)).plan.sentences
+        sentences = scenario.prepare(Host(), OptionMap(values, scenario.options)).plan.sentences
         return tuple(s.replace(str(tmp_path), "") for s in sentences if str(tmp_path) in s)
 
     assert len(cold_sentences("data")) == 1
@@ -101,7 +101,7 @@ def test_what_is_no_file_is_refused_before_anything_runs(tmp_path: Path) -> None
     def is_refused(*names: str) -> bool:
         cold = [str(tmp_path / name) for name in names]
         values = {"cmd": "true", "variant": ["a:", "b: X=1"], "cold": cold}
-        return bool(scenario.prepare(Host(), Options(values, scenario.options)).plan.refusal)
+        return bool(scenario.prepare(Host(), OptionMap(values, scenario.options)).plan.refusal)
 
     assert not is_refused("file", ".", "comes-with-prepare")
     assert is_refused("file", "pipe") and is_refused("link") and is_refused("file/below")
@@ -128,9 +128,9 @@ def test_the_whole_cache_is_dropped_with_consent_only(
     monkeypatch.setattr(os, "geteuid", lambda: 0)  # nothing is dropped: the run is a fake
     scenario = load_scenario("workload")
     values = {"cmd": "true", "variant": ["a:", "b: X=1"]}
-    plan = scenario.prepare(Host(), Options(values, scenario.options)).plan
+    plan = scenario.prepare(Host(), OptionMap(values, scenario.options)).plan
     assert not plan.needs_consent
-    cold = scenario.prepare(Host(), Options(values | {"cold": ["all"]}, scenario.options)).plan
+    cold = scenario.prepare(Host(), OptionMap(values | {"cold": ["all"]}, scenario.options)).plan
     assert cold.needs_consent and WHOLE in cold.actions
     run = FakeRun()
     asyncio.run(CacheDropper(run, parse_variant("a:", "true", "/"), supervisors, ("all",)).drop_caches(60.0))

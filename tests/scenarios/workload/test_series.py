@@ -14,7 +14,7 @@ from hostdx.probes.engine.measured import Measured
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.model import Options
+from hostdx.scenarios.contract.model import OptionMap
 from hostdx.scenarios.contract.plan import Plan
 from hostdx.scenarios.experiment.load_schedule import measure_workload
 from hostdx.scenarios.workload import group
@@ -100,7 +100,7 @@ class Treated(CommandVariantBench):
 
 
 def test_treated_between_the_runs_that_count(supervisors: Supervisors) -> None:
-    options = Options({"cmd": "true", "series": 7, "treat": "true", "every": 3})
+    options = OptionMap({"cmd": "true", "series": 7, "treat": "true", "every": 3})
     run = FakeRun(plan=PLAN)
     request = parse_request(options, "/")
     bench = Treated(run, request.jobs[0], supervisors, at_most_s=1.0)
@@ -197,7 +197,7 @@ class Burning:
     def __init__(self, variant: str, joules: float, clock: FakeClock, rng: random.Random) -> None:
         self.variant, self.joules, self.clock, self.rng = variant, joules, clock, rng
 
-    async def make_active(self) -> None:
+    async def switch_to_variant(self) -> None:
         pass
 
     async def finish_requests(self) -> None:
@@ -217,7 +217,7 @@ def test_the_verdict_on_energy_where_rapl_is_there(
     if has_rapl:
         make_zone(tmp_path, "intel-rapl:0", "package-0", 5_000_000)
     monkeypatch.setattr(asked, "is_energy_readable", lambda: energy.is_energy_readable(str(tmp_path)))
-    request = asked.parse_request(Options({"cmd": "true", "variant": ["A:", "B:"]}), "/")
+    request = asked.parse_request(OptionMap({"cmd": "true", "variant": ["A:", "B:"]}), "/")
     clock, rng = FakeClock(), random.Random(1)
     run = FakeRun(clock=clock)
     benches = [Burning("A", 30.0, clock, rng), Burning("B", 36.0, clock, rng)]
@@ -348,7 +348,7 @@ OWN = {
 def test_a_variant_has_the_limits_of_the_callers_own_group(limited_host: Host) -> None:
     scenario = CommandUnderVariants()
     values = {"cmd": "true", "variant": ["asis:", "free: cpu.max=max"], "cwd": "/"}
-    plan = scenario.prepare(limited_host, Options(values, scenario.options)).plan
+    plan = scenario.prepare(limited_host, OptionMap(values, scenario.options)).plan
     first, second = (action.parameters for action in plan.actions if action.resource == "cgroup")
     assert first == OWN and second == OWN | {"cpu.max": "max"} and not plan.refusal
     limits = limits_to_carry_over(limited_host, "/sys/fs/cgroup")

@@ -12,7 +12,7 @@ import pytest
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.secrecy.secrets import hash_of_text
 from hostdx.scenarios.contract.action import Action
-from hostdx.scenarios.contract.model import AppliedChange, Options, RunRefused, UsageError
+from hostdx.scenarios.contract.model import AppliedChange, OptionMap, RunRefused, UsageError
 from hostdx.scenarios.contract.registry import load_scenario
 from hostdx.scenarios.experiment.schedule.host_settings import HostSettingsSwitch, read_setting
 from hostdx.scenarios.experiment.schedule.switch import attribute_change
@@ -93,13 +93,14 @@ def test_a_file_says_the_same_as_the_command_line(tmp_path: Path) -> None:
         'cmd = "true"\ncwd = "/"\nat-most = 5\n'
         '[[variant]]\nname = "a"\nTMPDIR = "/x"\n[[variant]]\nname = "b"\nnice = 3\n'
     )
-    from_file = parse_request(Options({"file": str(file)}), "/tmp")
+    from_file = parse_request(OptionMap({"file": str(file)}), "/tmp")
     from_words = parse_request(
-        Options({"cmd": "true", "cwd": "/", "at-most": 5.0, "variant": ["a: TMPDIR=/x", "b: nice=3"]}), "/tmp"
+        OptionMap({"cmd": "true", "cwd": "/", "at-most": 5.0, "variant": ["a: TMPDIR=/x", "b: nice=3"]}),
+        "/tmp",
     )
     assert from_file == from_words and from_words.variant_pairs == [("a", "b")]
     with pytest.raises(UsageError, match="give it once"):
-        parse_request(Options({"file": str(file), "cmd": "true"}), "/tmp")
+        parse_request(OptionMap({"file": str(file), "cmd": "true"}), "/tmp")
 
 
 @every_case(
@@ -126,7 +127,7 @@ def test_a_bad_file_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "jobs.toml"
     file.write_text(text)
     with pytest.raises(UsageError) as error:
-        parse_request(Options({"file": str(file)}), "/")
+        parse_request(OptionMap({"file": str(file)}), "/")
     assert "\n" not in str(error.value)
 
 
@@ -138,7 +139,7 @@ def test_a_file_has_bytes_and_files_to_drop_in_the_words_of_the_command_line(tmp
         ("most-bytes = 4096\ncold = ['x', 'y']", 4096, ("x", "y")),
     ):
         file.write_text(start + text)
-        request = parse_request(Options({"file": str(file)}), "/")
+        request = parse_request(OptionMap({"file": str(file)}), "/")
         assert (request.most_bytes, request.cold) == (max_bytes, cold)
 
 
@@ -162,7 +163,7 @@ def test_a_file_has_bytes_and_files_to_drop_in_the_words_of_the_command_line(tmp
 )
 def test_a_bad_request_is_refused(values: dict[str, str]) -> None:
     with pytest.raises(UsageError) as error:
-        parse_request(Options(values), "/")
+        parse_request(OptionMap(values), "/")
     assert "\n" not in str(error.value)
 
 
@@ -180,7 +181,7 @@ VALUES = {"cmd": "echo 'a b'", "prepare": "true", "variant": ["a:", "b: PGPASSWO
 
 def test_a_secret_is_masked_where_a_variant_is_named() -> None:
     scenario = load_scenario("workload")
-    plan = scenario.prepare(Host(), Options(VALUES, scenario.options)).plan
+    plan = scenario.prepare(Host(), OptionMap(VALUES, scenario.options)).plan
     assert [v.id for v in plan.variants] == ["a", "b"]
     assert "hunter2" not in str(plan.variants) and "PGPASSWORD" in plan.variants[1].label
 
@@ -191,7 +192,7 @@ def test_a_secret_is_masked_where_a_variant_is_named() -> None:
 def test_the_runs_that_must_fit_are_in_the_plan(series: int, variants: list[str], runs: int) -> None:
     """Two runs a group of each of three variants, four groups; a series has no groups."""
     scenario = load_scenario("workload")
-    options = Options({"cmd": "true", "variant": variants, "series": series or None}, scenario.options)
+    options = OptionMap({"cmd": "true", "variant": variants, "series": series or None}, scenario.options)
     request = parse_request(options, "/")
     assert request.fewest_runs == runs == 2 * len(request.jobs) * (0 if series else request.load.min_groups)
     plan = scenario.prepare(Host(), options).plan
@@ -202,7 +203,7 @@ def test_private_tells_digests_of_values_and_commands(tmp_path: Path) -> None:
     scenario = load_scenario("workload")
     private = {"cmd": "echo tiger7", "cleanup": "true tiger7", "private": True}
     values = private | {"variant": ["a:", "b: CODE=tiger7 nice=3 wrap='env X=tiger7'"]}
-    plan = scenario.prepare(Host(), Options(values, scenario.options)).plan
+    plan = scenario.prepare(Host(), OptionMap(values, scenario.options)).plan
     assert "tiger7" not in msgspec.json.encode(plan).decode()
     facts = plan.variants[1].facts
     assert facts == {"CODE": hash_of_text("tiger7"), "nice": "3", "wrap": hash_of_text("env X=tiger7")}
@@ -210,7 +211,7 @@ def test_private_tells_digests_of_values_and_commands(tmp_path: Path) -> None:
     bad = tmp_path / "jobs.toml"
     bad.write_text('cmd = "/nonexistent/tiger7"\n[[variant]]\nname = "a"\n[[variant]]\nname = "b"\n')
     with pytest.raises(UsageError) as error:
-        scenario.prepare(Host(), Options({"file": str(bad), "private": True}, scenario.options))
+        scenario.prepare(Host(), OptionMap({"file": str(bad), "private": True}, scenario.options))
     assert "tiger7" not in str(error.value) and "--private" in str(error.value)
 
 

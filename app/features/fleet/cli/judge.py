@@ -53,12 +53,12 @@ def judge(
     nothing is named: it says which nodes to measure again. Of many nodes' `hostdx incident --format json` it says
     which incidents came at the same time, and which server these nodes share.
     """
-    from hostdx.app.features.fleet.incidents import deliver_incidents, read_books
-    from hostdx.app.features.fleet.reading import read_fleet
+    from hostdx.app.features.fleet.incidents import deliver_incidents, read_incident_books
+    from hostdx.app.features.fleet.reading import read_fleet_answers
 
-    if books := read_books(answers):
+    if books := read_incident_books(answers):
         return deliver_incidents(books, ", ".join(answers), "json" if as_json else form, output)
-    judgement = read_fleet(answers).judge_answers(margin)
+    judgement = read_fleet_answers(answers).judge_answers(margin)
     if parquet is not None:
         from hostdx.app.features.fleet.rows import write_parquet
 

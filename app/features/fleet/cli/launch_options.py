@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from hostdx.app.features.fleet.folder import SCHEMA, FleetFolder, FleetRunHead
-from hostdx.app.state import make_private, state_dir
+from hostdx.app.state import make_private_dir, state_dir
 from hostdx.app.terminal.failure import COULD_NOT, INTERRUPTED, USAGE, Failure
 from hostdx.app.terminal.output import print_note
 from hostdx.probes.types import Json
@@ -91,7 +91,7 @@ def _make_folder(
     place = (
         _absolute_path(output)
         if output
-        else make_private(state_dir() / "fleets") / f"{now:%Y%m%dT%H%M%SZ}-{scenario}"
+        else make_private_dir(state_dir() / "fleets") / f"{now:%Y%m%dT%H%M%SZ}-{scenario}"
     )
     seed = options.get("seed")
     head = FleetRunHead(
@@ -124,7 +124,7 @@ def _resume_folder(
     return folder, head
 
 
-def report_outcome(fleet: FleetCampaign, margin: float) -> int:
+def report_and_get_exit_status(fleet: FleetCampaign, margin: float) -> int:
     """The exit status: 3 where most nodes did not answer. After a stop there is no judgement: `--resume` takes the rest
     up again.
     """
@@ -140,10 +140,10 @@ def report_outcome(fleet: FleetCampaign, margin: float) -> int:
         return INTERRUPTED
     if not fleet.answered_nodes():
         return COULD_NOT
-    from hostdx.app.features.fleet.reading import read_fleet
+    from hostdx.app.features.fleet.reading import read_fleet_answers
     from hostdx.app.features.fleet.report import fleet_document
     from hostdx.app.report.delivery import deliver_document
 
-    document = fleet_document(read_fleet((str(fleet.folder.path),)).judge_answers(margin))
+    document = fleet_document(read_fleet_answers((str(fleet.folder.path),)).judge_answers(margin))
     deliver_document("fleet", None, document, "md")
     return COULD_NOT if 2 * len(fleet.answered_nodes()) < len(fleet.head.nodes) else 0

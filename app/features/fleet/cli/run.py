@@ -3,7 +3,11 @@
 import click
 
 from hostdx.app.cli.scenario_command import ScenarioGroup
-from hostdx.app.features.fleet.cli.launch_options import launch_parameters, make_campaign, report_outcome
+from hostdx.app.features.fleet.cli.launch_options import (
+    launch_parameters,
+    make_campaign,
+    report_and_get_exit_status,
+)
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract.model import Scenario
 from hostdx.scenarios.contract.option_value import command_arguments
@@ -18,7 +22,7 @@ def triage(**values: object) -> int:
 
     fleet = make_campaign(TRIAGE, {}, values)
     fleet.triage_nodes()
-    return report_outcome(fleet, MARGIN)
+    return report_and_get_exit_status(fleet, MARGIN)
 
 
 def _run(scenario: Scenario, _options: tuple[Option, ...], chosen: dict[str, Json], **values: object) -> int:
@@ -28,10 +32,10 @@ def _run(scenario: Scenario, _options: tuple[Option, ...], chosen: dict[str, Jso
         chosen.pop("state", None)  # a directory of this host's
     fleet = make_campaign(scenario.id, chosen, values)
     words = command_arguments(chosen)
-    plans = fleet.agreed_plans(fleet.fetch_plans(fleet.unanswered_nodes(fleet.head.nodes, 0), words))
+    plans = fleet.ask_consents(fleet.fetch_plans(fleet.unanswered_nodes(fleet.head.nodes, 0), words))
     fleet.measure_nodes(0, plans, words)
     retest_suspects(fleet, scenario.options, plans)
-    return report_outcome(fleet, margin_of_options(chosen))
+    return report_and_get_exit_status(fleet, margin_of_options(chosen))
 
 
 def _extra_options() -> list[click.Parameter]:

@@ -231,7 +231,7 @@ class AgentCommand:
         return self._last_words.decode("utf-8", "backslashreplace")
 
 
-def open_stop_descriptor() -> int:
+def catch_stop_signals() -> int:
     """A descriptor that can be read from when this process is to end: whoever started it may have blocked signals."""
     reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
@@ -242,7 +242,7 @@ def open_stop_descriptor() -> int:
 
 
 def main(source: IO[bytes]) -> None:
-    wake = open_stop_descriptor()
+    wake = catch_stop_signals()
     asked: AgentOrder = json.loads(source.readline())
     say_fields(hello=1, python=f"cp3{sys.version_info[1]}{sys.abiflags}-{os.uname().machine}")
     folder, held = "", -1

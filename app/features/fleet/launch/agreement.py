@@ -20,18 +20,18 @@ MAX_PLAN_BYTES = 8 << 20
 _plans = Decoder(Plan)
 
 
-class PlannedChange(msgspec.Struct, frozen=True, kw_only=True):
-    """One change that several nodes would make. `old`: by the value that is there now, the nodes that have it."""
+class SharedChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One change that several nodes would make, and by the value that is there now the nodes that have it."""
 
     action: Action  # of the first of them
-    old: dict[str, tuple[str, ...]]
+    nodes_by_old_value: dict[str, tuple[str, ...]]
 
 
 class PlanGroup(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes that would make the same changes, whatever is there now."""
 
     nodes: tuple[str, ...]
-    changes: tuple[PlannedChange, ...]
+    changes: tuple[SharedChange, ...]
 
 
 def read_plan(path: Path, scenario: str, status: int) -> tuple[Plan | None, State, str]:
@@ -73,7 +73,7 @@ def group_plans(plans: Mapping[str, Plan]) -> list[PlanGroup]:
     ]
 
 
-def ask_consent(
+def ask_which_may_start(
     plans: Mapping[str, Plan], *, yes: bool, show: Callable[[str], None], fold: Callable[[Iterable[str]], str]
 ) -> set[str]:
     """The nodes whose plans may be carried out: those that ask for nothing, and those of groups that were agreed to."""
@@ -94,7 +94,7 @@ def group_lines(group: PlanGroup, fold: Callable[[Iterable[str]], str]) -> Itera
     for change in group.changes:
         new = f" to {change.action.new[:_WORDS]}" if change.action.new is not None else ""
         yield f"  {change.action.title[:_WORDS]}: {change.action.target[:_WORDS]}{new}"
-        for old, nodes in change.old.items():
+        for old, nodes in change.nodes_by_old_value.items():
             yield f"    now {old[:_WORDS] or 'nothing'} on {fold(nodes)}"
         for command in filter(None, (change.action.apply, change.action.undo)):
             yield f"    runs {' '.join(command)[:_WORDS]}"
@@ -113,6 +113,6 @@ def _plan_group(nodes: Sequence[str], asked: Sequence[Sequence[Action]]) -> Plan
         for node, action in zip(nodes, actions, strict=True):
             old.setdefault(action.old or "", []).append(node)
         changes.append(
-            PlannedChange(action=actions[0], old={value: tuple(own) for value, own in old.items()})
+            SharedChange(action=actions[0], nodes_by_old_value={k: tuple(v) for k, v in old.items()})
         )
     return PlanGroup(nodes=tuple(nodes), changes=tuple(changes))

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import structs
 
 from hostdx.app.features.fleet.folder import TRIAGE, FleetFolder, FleetRunHead, NodeAnswer, State
-from hostdx.app.features.fleet.launch.agreement import ask_consent, read_plan
+from hostdx.app.features.fleet.launch.agreement import ask_which_may_start, read_plan
 from hostdx.app.features.fleet.launch.call import NodeCall
 from hostdx.app.features.fleet.launch.engine import ConnectionEngine, fold_nodes, groups_by_node
 from hostdx.app.features.fleet.launch.errand import NodeBundle, NodeOrder
@@ -52,7 +52,7 @@ class FleetCampaign:
     ) -> None:
         self.folder, self.head, self.manner = folder, head, manner
         self._engine = ConnectionEngine(
-            manner.rsh, manner.connect_s, self._take_answer, self._report_if_due, shared=bool(parcel.shared)
+            manner.rsh, manner.connect_s, self._take_answer, self._show_progress, shared=bool(parcel.shared)
         )
         self._racks = groups_by_node(head.nodes, manner.per) if manner.per else {}
         self._answers = folder.read_answers()
@@ -113,9 +113,9 @@ class FleetCampaign:
             place.rmdir()
         return {node: plans_by_node[node] for node in nodes if node in plans_by_node}
 
-    def agreed_plans(self, plans: Mapping[str, Plan], round: int = 0) -> dict[str, Plan]:
+    def ask_consents(self, plans: Mapping[str, Plan], round: int = 0) -> dict[str, Plan]:
         """Those that may be carried out; the others are skipped. Raises Failure where none may."""
-        may = ask_consent(
+        may = ask_which_may_start(
             plans, yes=self.manner.yes, show=print_note, fold=lambda nodes: fold_nodes(list(nodes))
         )
         for node in plans:
@@ -223,7 +223,7 @@ class FleetCampaign:
         line = self._answers.get((node, round))
         return line.state if line is not None else ""
 
-    def _report_if_due(self) -> None:
+    def _show_progress(self) -> None:
         if time.monotonic() >= self._told_s + TOLD_EVERY_S:
             self._report_progress()
 

@@ -24,7 +24,7 @@ from hostdx.app.terminal.output import print_note
 from hostdx.probes.children.bounded_wait import wait_briefly
 from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.running.processes import find_with_descendants
+from hostdx.probes.system.running.processes import process_with_descendants
 
 try:
     from ClusterShell import __version__ as _version
@@ -139,7 +139,7 @@ class _KillsLingering(EngineClient):  # type: ignore[misc]
 
 def _kill_family(popen: subprocess.Popen[bytes]) -> None:
     """Kill a connection with what it has started, as ssh its ProxyCommand, which would live on without it."""
-    others = [pid for pid in find_with_descendants(Host(), popen.pid) if pid != popen.pid]
+    others = [pid for pid in process_with_descendants(Host(), popen.pid) if pid != popen.pid]
     popen.kill()
     for pid in others:
         with suppress(ProcessLookupError):

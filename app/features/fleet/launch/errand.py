@@ -16,11 +16,11 @@ import msgspec
 from hostdx.app import __version__
 from hostdx.app.features.fleet.launch.agent import MAX_BUNDLE_BYTES
 from hostdx.app.recordings.limits import LINE_LIMIT
-from hostdx.app.state import make_private, state_dir
+from hostdx.app.state import make_private_dir, state_dir
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.app.terminal.output import print_note
 from hostdx.app.terminal.output_file import write_bytes
-from hostdx.probes.children.environment import STARTED_AS, read_variable
+from hostdx.probes.children.environment import STARTED_AS, read_env_variable
 from hostdx.probes.children.own_module import PYTHONS
 from hostdx.probes.files.safe_read import read_trusted_file
 
@@ -39,7 +39,7 @@ class NodeBundle(msgspec.Struct, frozen=True, kw_only=True):
 
 def make_node_bundle(shared: str) -> NodeBundle:
     """Raises Failure."""
-    path = Path(shared or read_variable(STARTED_AS) or _bundle_of_tree())
+    path = Path(shared or read_env_variable(STARTED_AS) or _bundle_of_tree())
     try:
         data = read_trusted_file(path, MAX_BUNDLE_BYTES)
         manifest = json.loads(zipfile.ZipFile(io.BytesIO(data)).read("manifest.json"))
@@ -62,7 +62,7 @@ def make_node_bundle(shared: str) -> NodeBundle:
 
 def _bundle_of_tree() -> Path:
     """Of this very tree, kept for the next time; what older trees left goes."""
-    place = make_private(state_dir() / "bundles")
+    place = make_private_dir(state_dir() / "bundles")
     path = place / f"hostdx-{__version__}-{_tree_stat_digest()}.pyz"
     if not path.exists():
         from hostdx.app.features.bundle.build import build_portable_archive

@@ -10,7 +10,7 @@ from hostdx.probes.types import Json
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.analysis.peers.node import PeerNode, node_of_run
 from hostdx.scenarios.analysis.peers.retest import Round, loads_to_retest, next_suspects
-from hostdx.scenarios.analysis.peers.screen import Screen, peers_for, screen_nodes
+from hostdx.scenarios.analysis.peers.screen import PeerCheck, peers_for, screen_nodes
 from hostdx.scenarios.contract.option_value import command_arguments
 from hostdx.scenarios.contract.plan import Option, Plan
 
@@ -38,7 +38,7 @@ def retest_suspects(fleet: FleetCampaign, declared: Sequence[Option], plans: dic
             answered if together else shuffle_suspects_and_peers(screened, suspects, fleet.head.seed + number)
         )
         if missing := [name for name in fleet.unanswered_nodes(names, number) if name not in plans]:
-            plans |= fleet.agreed_plans(fleet.fetch_plans(missing, command_arguments(chosen), number), number)
+            plans |= fleet.ask_consents(fleet.fetch_plans(missing, command_arguments(chosen), number), number)
         asked = {name: plans[name] for name in names if name in plans}
         loads = set() if together else loads_to_retest(screened, rounds, suspects)
         words, fewer = shorten_run(declared, chosen, loads, asked.values())
@@ -77,7 +77,7 @@ def margin_of_options(options: Mapping[str, Json]) -> float:
     return float(margin) if isinstance(margin, int | float) else MARGIN
 
 
-def shuffle_suspects_and_peers(screened: Screen, suspects: Sequence[str], seed: int) -> list[str]:
+def shuffle_suspects_and_peers(screened: PeerCheck, suspects: Sequence[str], seed: int) -> list[str]:
     """Suspects and peers in a drawn order: where they run one after another, none comes first for what it is."""
     names = [*suspects, *peers_for(screened, suspects, seed)]
     random.Random(seed).shuffle(names)

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from hostdx.app.state import make_private, state_dir
+from hostdx.app.state import make_private_dir, state_dir
 from hostdx.app.terminal.failure import Failure
 from hostdx.probes.files.safe_read import read_regular
 from hostdx.probes.system.running.host_looks import BlockedTasksLook, HostLook
@@ -44,7 +44,7 @@ class BookWriter:
         max_bytes: int = MAX_BOOK_BYTES,
         after_segment: Callable[[Path], None] | None = None,
     ) -> None:
-        self.folder = make_private(folder)
+        self.folder = make_private_dir(folder)
         self.lost = 0
         self._after_segment = after_segment
         self._max_bytes = max_bytes

@@ -5,7 +5,7 @@ import re
 
 import click
 
-from hostdx.app.cli.look import add_color_option, check_clock
+from hostdx.app.cli.look import add_color_option, check_hh_mm
 from hostdx.app.cli.options import format_option, output_option
 from hostdx.app.terminal.failure import COULD_NOT, Failure
 
@@ -27,7 +27,7 @@ def _check_since(_context: click.Context, _parameter: click.Parameter, value: st
 @click.option(
     "--at",
     metavar="HH:MM",
-    callback=check_clock,
+    callback=check_hh_mm,
     help="Show incidents at this time of day, the newest first.",
 )
 @click.option(

@@ -10,7 +10,7 @@ from textual import events
 from textual.binding import Binding
 from textual.widget import Widget
 
-from hostdx.app.locks import LockHolder, measuring_holder
+from hostdx.app.locks import LockHolder, measuring_lock_holder
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.plan_text import NAME
 from hostdx.app.run.launch import HOSTDX
@@ -28,7 +28,12 @@ from hostdx.app.terminal.lines import (
     wrap_text,
 )
 from hostdx.app.tui.children.event_child import EventChild
-from hostdx.app.tui.option_values import explain_wrong, format_value, parse_proposable_options, parse_value
+from hostdx.app.tui.option_values import (
+    explain_bad_value,
+    format_value,
+    parse_proposable_options,
+    parse_value,
+)
 from hostdx.app.tui.plan_text import (
     missing_option_lines,
     panel_lines,
@@ -189,7 +194,7 @@ class PlanScreen(Base):
     def on_mount(self) -> None:
         self.set_interval(0.1, self._poll_triage_and_child)
         self.set_interval(2, self._check_busy)
-        self._busy = measuring_holder()
+        self._busy = measuring_lock_holder()
         self._restart_planner()
         self._ask_first()
 
@@ -228,7 +233,7 @@ class PlanScreen(Base):
             return bool(names)
         return True
 
-    def holds_key(self, event: events.Key) -> bool:
+    def keeps_key(self, event: events.Key) -> bool:
         """Keep a key that asks for a value, and what is typed after it, until triage has told the options.
 
         The first of them would be dropped, and the others taken for single keys.
@@ -311,7 +316,7 @@ class PlanScreen(Base):
         self._ask_first()
 
     def _check_busy(self) -> None:
-        before, self._busy = self._busy, measuring_holder()
+        before, self._busy = self._busy, measuring_lock_holder()
         if before != self._busy:
             self.show()
         if self.waits_for_end and self._busy is None and self.app.screen is self:  # never below another page
@@ -405,11 +410,11 @@ class PlanScreen(Base):
     def action_explain(self) -> None:
         if not self._opens_page:
             self._opens_page = self._awaits_page = True
-            self.set_timer(PAGE_OPENS_S, self._let_enter_start)
+            self.set_timer(PAGE_OPENS_S, self._stop_holding_enter)
             self.shell.show_message("opening the explanation")
             self.shell.open_explanation(self.offer.id, lambda: self._awaits_page)
 
-    def _let_enter_start(self) -> None:
+    def _stop_holding_enter(self) -> None:
         self._opens_page = False
 
     def on_screen_suspend(self) -> None:
@@ -485,7 +490,7 @@ class PlanScreen(Base):
                 option.name,
                 typed or format_value(option, self.values),
                 hint=clean_text(trouble or hint),
-                check=lambda words: explain_wrong(option, words),
+                check=lambda words: explain_bad_value(option, words),
                 replaced=True,
             ),
             lambda words: None if words is None else self.set_option(option, words),

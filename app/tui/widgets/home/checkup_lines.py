@@ -8,9 +8,9 @@ from hostdx.app.terminal.invocation import command_to_paste
 from hostdx.app.terminal.lines import (
     Line,
     crop_line,
-    digit_target,
+    digit_link,
     link_line,
-    process_target,
+    process_link,
     ruled_head,
     text_line,
     wrap_text,
@@ -33,7 +33,7 @@ def checkup_lines(session: RunSession, width: int, room: int = 1000, *, headed: 
     head = [ruled_head(text_line("ANSWER", "title"), KEYS, width)] if headed else []
     for each in (1000, 2, 1):
         out = [
-            link_line(line, process_target(item.pid) or (digit_target(item.rank) if item.recording else ""))
+            link_line(line, process_link(item.pid) or (digit_link(item.rank) if item.recording else ""))
             for n, item in enumerate(ranked)
             for line in _item_lines(item, width, each, first=not n)
         ]

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
-from hostdx.app.recordings.answers import other_findings
+from hostdx.app.recordings.answers import unlisted_findings
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.terminal.glyphs import SIGNS, clean_text
 from hostdx.app.terminal.lines import Line, cell_width, crop_line, text_line, wrap_text
 from hostdx.app.tui.widgets.picker import Picker, PickerRow
-from hostdx.scenarios.contract.finding import LOUD, SEVERITIES, Finding, count_severity
+from hostdx.scenarios.contract.finding import LOUD, SEVERITIES, Finding, severity_count_text
 
 # how it is known, a column of wide screens
 _KNOWN = {"measured": "measured", "rule": "read", "hint": "a hint"}
@@ -21,8 +21,8 @@ LEFT_OVER = "left over"  # the key of its row
 
 def _count_by_severity(session: RunSession) -> str:
     """`2 warnings, 3 notices`: what a low screen has no room for."""
-    counts: Counter[str] = Counter(f.severity for f in other_findings(session) if f.severity != "ok")
-    return ", ".join(count_severity(s, counts[s]) for s in SEVERITIES if counts[s])
+    counts: Counter[str] = Counter(f.severity for f in unlisted_findings(session) if f.severity != "ok")
+    return ", ".join(severity_count_text(s, counts[s]) for s in SEVERITIES if counts[s])
 
 
 def severity_words(finding: Finding) -> Line:
@@ -78,7 +78,7 @@ class FindingsPanel(Picker):
     def build_rows(self) -> list[PickerRow]:
         session = self._session()
         titles = {load.id: load.title for load in session.planned_workloads}
-        out = [self._make_row(finding, titles) for finding in other_findings(session)]
+        out = [self._make_row(finding, titles) for finding in unlisted_findings(session)]
         if not self._is_own_run and self.shell.left:  # before all else: what a killed run has not put back
             from hostdx.app.undo.change_report import leftover_finding  # seldom needed
 

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 
-from hostdx.app.recordings.answers import other_findings
+from hostdx.app.recordings.answers import unlisted_findings
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.terminal.glyphs import SIGNS, clean_text
 from hostdx.app.terminal.lines import Line, cell_width, crop_line, shorten_middle, text_line, tinted_line
@@ -35,7 +35,7 @@ def host_lines(session: RunSession, width: int) -> list[Line]:
 
 def _worst_finding(session: RunSession, width: int) -> Line:
     """Return sign and title of what speaks against the host most; empty while the host is read."""
-    worst = next((f for f in other_findings(session) if f.severity != "ok"), None)
+    worst = next((f for f in unlisted_findings(session) if f.severity != "ok"), None)
     if worst is None:
         return [("✓ no rule found anything", "ok")] if session.ended is not None else []
     role = worst.severity if worst.severity in LOUD else "text"

@@ -10,7 +10,7 @@ from hostdx.app.terminal.lines import (
     pad_line,
     text_line,
 )
-from hostdx.app.tui.commands import Example
+from hostdx.app.tui.commands import RecordedAnswer
 from hostdx.app.tui.widgets.panel import Panel
 from hostdx.probes.units import count_noun
 
@@ -28,7 +28,7 @@ def interval_line(ratio: float | None, ci95: tuple[float, float] | None, role: s
     return bar_line(ratio, ci95, BAR, LogScale(MIN_RATIO, MAX_RATIO), role=role)
 
 
-def recording_line(example: Example, width: int) -> Line:
+def recording_line(example: RecordedAnswer, width: int) -> Line:
     """Name, what it found, and its interval on the scale of all rows."""
     drawn = interval_line(example.ratio, example.ci95, example.weight)
     room = width - BAR - 2 if drawn else width

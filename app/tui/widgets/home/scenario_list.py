@@ -7,7 +7,7 @@ from typing import NamedTuple
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.terminal.glyphs import SIGNS, clean_text
 from hostdx.app.terminal.lines import Line, Span, cell_width, crop_line, flow_parts, pad_line
-from hostdx.app.tui.commands import EarlierResults, Example
+from hostdx.app.tui.commands import EarlierResults, RecordedAnswer
 from hostdx.app.tui.questions import all_questions, card_for, list_questions
 from hostdx.app.tui.widgets.picker import Picker, PickerRow
 from hostdx.probes.units import count_noun
@@ -35,7 +35,7 @@ class ComplaintEvidence(NamedTuple):
 
     offer: ScenarioOffer
     findings: tuple[Finding, ...]
-    last: Example | None
+    last: RecordedAnswer | None
     busy: str = ""
 
     @property

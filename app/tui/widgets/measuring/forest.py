@@ -17,13 +17,13 @@ from hostdx.app.terminal.lines import (
     cell_width,
     frame_rows,
     link_line,
-    load_target,
     pad_line,
     shorten_middle,
     text_line,
+    workload_link,
 )
 from hostdx.app.tui.widgets.measuring.load_cards import card_title
-from hostdx.app.tui.widgets.measuring.standing import margin_of, pairs_of, planned_words
+from hostdx.app.tui.widgets.measuring.standing import margin_of, planned_words, workloads_with_pairs
 from hostdx.app.tui.widgets.panel import SessionPanel
 from hostdx.scenarios.contract.results.document import Bar, Intervals
 
@@ -33,8 +33,8 @@ MAX_ROWS = 14
 def forest_lines(session: RunSession, width: int, height: int) -> list[Line]:
     """A row a pair in the plan's order; where there is not room for all, those under way and the largest effects."""
     rows: list[tuple[str, str, Bar | None, str]] = []
-    for load, load_standings in pairs_of(session):
-        target = load_target(load.id) if load.id in session.blocks else ""
+    for load, load_standings in workloads_with_pairs(session):
+        target = workload_link(load.id) if load.id in session.blocks else ""
         rows += [
             (
                 f"{card_title(load)} {standing.name}".strip(),

@@ -17,10 +17,10 @@ from hostdx.app.terminal.lines import (
     crop_line,
     frame_rows,
     link_line,
-    load_target,
     merge_spans,
     split_line,
     text_line,
+    workload_link,
 )
 from hostdx.app.tui.widgets.measuring.graphs import Scale, block_graph_lines
 from hostdx.app.tui.widgets.measuring.standing import margin_of, title_of
@@ -238,24 +238,24 @@ def _plot_title_line(
     for first in range(len(right)):  # the sides' names give way before what a colour means
         note = "   ".join(right[first:])
         for names in (18, 0):
-            left = _pairs_line(session, workload, pairs, metric, names, roles)
+            left = _compared_sides_line(session, workload, pairs, metric, names, roles)
             if cell_width(left) + len(note) < width:
                 return split_line(left, text_line(note, "dim"), width)
     return crop_line(left, width)
 
 
-def _pairs_line(
+def _compared_sides_line(
     session: RunSession,
     workload: str,
     pairs: Sequence[PairRatios],
     metric: str,
-    names: int,
+    cells: int,
     roles: dict[str, str],
 ) -> Line:
-    """Each side in at most `names` cells; by its letter or word alone where there is no room."""
+    """Each side in at most `cells` cells; by its letter or word alone where there is no room."""
     out: Line = [(f"{title_of(session, workload)}: ", "strong")]
     for n, course in enumerate(pairs[:MAX_NAMED_PAIRS]):
-        sides = [variant_label(session, side, names) if names else clean_text(side) for side in course[:2]]
+        sides = [variant_label(session, side, cells) if cells else clean_text(side) for side in course[:2]]
         out += [(", " if n else "", "text"), (sides[1], roles.get(course.variant, "b"))]
         following = pairs[n + 1].baseline if n + 1 < len(pairs[:MAX_NAMED_PAIRS]) else ""
         if following != course.baseline:  # one baseline stands once, after all that is compared with it
@@ -295,7 +295,7 @@ class GroupPlot(PacedPanel):
 
     def draw_session(self, session: RunSession, width: int, height: int) -> list[Line]:
         chosen = self._chosen()
-        target = load_target(chosen.workload) if chosen is not None else ""
+        target = workload_link(chosen.workload) if chosen is not None else ""
         return [link_line(line, target) for line in self._framed_plot(session, width, height)]
 
     def _framed_plot(self, session: RunSession, width: int, height: int) -> list[Line]:

@@ -1,6 +1,6 @@
 """The host while it is measured: its pulse, and who disturbed, what was changed and put back, newest last."""
 
-from hostdx.app.recordings.interference import others_io
+from hostdx.app.recordings.interference import other_programs_io
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.terminal.glyphs import SIGNS, clean_text, spark_cell
 from hostdx.app.terminal.lines import (
@@ -10,7 +10,7 @@ from hostdx.app.terminal.lines import (
     crop_line,
     frame_rows,
     link_line,
-    process_target,
+    process_link,
     text_line,
     wrap_text,
 )
@@ -64,7 +64,7 @@ def pulse_lines(session: RunSession, width: int, most: int = 2) -> list[Line]:
             rate = last.devices[name][0] + last.devices[name][1]
             items.append([(f"{name} ", "dim"), (units.format_rate(rate), "text")])
     if last.devices:
-        foreign = others_io(session)  # left out where nobody knows it
+        foreign = other_programs_io(session)  # left out where nobody knows it
         if foreign is not None:
             age = f" {units.format_duration(foreign.age_s)} ago" if foreign.age_s >= 1 else ""
             amount = str(units.metric_quantity(foreign.figure, foreign.unit))
@@ -92,7 +92,7 @@ def remark_lines(session: RunSession, width: int, most: int) -> list[Line]:
     for guard in session.guards:
         role: str = guard.severity
         culprit = guard.disturbance.culprit if guard.disturbance is not None else None
-        target = process_target(culprit.pid if culprit is not None else None)
+        target = process_link(culprit.pid if culprit is not None else None)
         rows.append((guard.t, link_line([(f"{SIGNS[role]} ", role), (guard.guard_sentence, "text")], target)))
     for event in session.actions.values():
         changed = event.action.kind == "attribute"

@@ -12,38 +12,34 @@ from hostdx.app.terminal.lines import (
     Span,
     cell_width,
     clause_prefixes,
+    column_width,
     crop_line,
     frame_rows,
-    half_width,
     link_line,
-    load_target,
     merge_spans,
     pad_line,
     shorten_middle,
     split_line,
     text_line,
+    workload_link,
     wrap_text,
 )
 from hostdx.app.terminal.lines import two_columns as side_by_side
-from hostdx.app.tui.widgets.measuring.graphs import (
-    Scale,
-    dot_rows,
-    format_short,
-    run_graph_lines,
-)
+from hostdx.app.tui.widgets.measuring.graphs import Scale, dot_rows, format_short, run_graph_lines
 from hostdx.app.tui.widgets.measuring.group_plot import group_plot_lines, pair_ratios
-from hostdx.app.tui.widgets.measuring.levels import (
-    VariantLevels,
-    group_marks,
-    variant_levels,
+from hostdx.app.tui.widgets.measuring.levels import VariantLevels, group_marks, variant_levels
+from hostdx.app.tui.widgets.measuring.standing import (
+    PairStanding,
+    piece_noun,
+    planned_words,
+    workloads_with_pairs,
 )
-from hostdx.app.tui.widgets.measuring.standing import PairStanding, pairs_of, piece_noun, planned_words
 from hostdx.app.tui.widgets.measuring.times import Times
 from hostdx.app.tui.widgets.measuring.variants import leading_metric_and_unit
 from hostdx.probes import units
 from hostdx.probes.units import abbreviate_unit
 from hostdx.scenarios.contract.plan import Workload
-from hostdx.scenarios.experiment.wording import title_of_workload
+from hostdx.scenarios.experiment.wording import mark_if_control
 
 MIN_CARD_LINES, MIN_CARD_CELLS = 6, 36  # lines and cells of a card
 WAITING_CARD_LINES = 8  # lines of cards that have nothing measured yet: what the loads stand for
@@ -61,7 +57,7 @@ Pairs = Sequence[tuple[Workload, list[PairStanding]]]
 
 
 def card_title(load: Workload) -> str:
-    return clean_text(title_of_workload(load.title, control=load.control))
+    return clean_text(mark_if_control(load.title, control=load.control))
 
 
 def load_state(session: RunSession, load: Workload, standings: Sequence[PairStanding]) -> tuple[Line, bool]:
@@ -93,11 +89,7 @@ def load_state(session: RunSession, load: Workload, standings: Sequence[PairStan
 
 
 def draw_card(
-    session: RunSession,
-    load: Workload,
-    pair_standings: Sequence[PairStanding],
-    width: int,
-    height: int,
+    session: RunSession, load: Workload, pair_standings: Sequence[PairStanding], width: int, height: int
 ) -> list[Line]:
     """The sides' levels, the intervals so far, the times, the groups; then the run's graphs where there is room."""
     inner, room = width - 4, height - 2
@@ -109,7 +101,7 @@ def draw_card(
     why = wrap_text(load.why, inner) if load.why and load.id not in session.blocks else []
     left = room - len(drawn) - len(below)
     high = sum(bool(side.shares) for side in drawn)  # a side without a value has one row
-    is_roomy = left - len(why) >= MIN_ROOMY_CARD_LINES and _has_course(
+    is_roomy = left - len(why) >= MIN_ROOMY_CARD_LINES and _has_groups_to_plot(
         session, load
     )  # the plot has its share
     most_rows, most_times_rows = MAX_ROOMY_ROWS if is_roomy else MAX_LEVEL_ROWS, MAX_TIMES_ROWS
@@ -142,7 +134,7 @@ def draw_card(
     frame = "accent" if now else "rule"
     head = text_line(name, "title" if now else "strong" if pair_standings else "text")
     card = frame_rows(head, rows, width, height, note=state_line, role=frame)
-    target = load_target(load.id) if load.id in session.blocks else ""
+    target = workload_link(load.id) if load.id in session.blocks else ""
     return [link_line(line, target) for line in card]
 
 
@@ -166,7 +158,7 @@ def shorter_titles(session: RunSession, load: Workload) -> list[str]:
         for n, entry in enumerate(names)
         if not n or not any(other.startswith(entry) for other in others)
     ]
-    return [title_of_workload(entry, control=load.control) for entry in unique_names]
+    return [mark_if_control(entry, control=load.control) for entry in unique_names]
 
 
 def _brief_state(state_line: Line, pair_standings: Sequence[PairStanding]) -> Line:
@@ -219,14 +211,14 @@ def level_line_rows(shares: Sequence[float | None], width: int, height: int) -> 
 
 def _course_lines(session: RunSession, load: Workload, width: int, room: int) -> list[Line]:
     """Group by group what the sides' ratio is, where a load has the screen for itself."""
-    if room < MIN_COURSE_LINES or not _has_course(session, load):
+    if room < MIN_COURSE_LINES or not _has_groups_to_plot(session, load):
         return []
     name, _ = leading_metric_and_unit(session, load.id)
     ratios = pair_ratios(session, load.id, name)
     return group_plot_lines(session, load.id, ratios, name, width, min(room, MAX_COURSE_LINES))
 
 
-def _has_course(session: RunSession, load: Workload) -> bool:
+def _has_groups_to_plot(session: RunSession, load: Workload) -> bool:
     """Return whether there are groups to plot. Before the second one the sides' levels say all."""
     name, _ = leading_metric_and_unit(session, load.id)
     return any(len(pair.values) > 1 for pair in pair_ratios(session, load.id, name))
@@ -404,20 +396,20 @@ def _load_row(
             (f"{value:>{VALUE_CELLS - 2}} ", "text"),
             *pad_line([(drawn, side.role)], trace),
         ]
-    target = load_target(load.id) if load.id in session.blocks else ""
+    target = workload_link(load.id) if load.id in session.blocks else ""
     return link_line(split_line([*head, *body], state_line, width), target)
 
 
 def benchmark_lines(session: RunSession, width: int, most: int) -> list[Line]:
     """Return what a battery measured, two loads beside each other where each has room."""
-    pairs = pairs_of(session) if session.blocks else []
+    pairs = workloads_with_pairs(session) if session.blocks else []
     if not pairs:
         return []
     if len(pairs) <= most or width < 2 * MIN_FIGURE_CELLS:
         return row_lines(session, pairs, width, most, effects=session.ended is None)
     down = -(-len(pairs) // 2)
     left, right = (
-        row_lines(session, some, half_width(width), most, effects=False)
+        row_lines(session, some, column_width(width), most, effects=False)
         for some in (pairs[:down], pairs[down:])
     )
     return side_by_side(left, right, width)

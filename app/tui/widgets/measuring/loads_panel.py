@@ -11,15 +11,7 @@ from hostdx.app.recordings.answers import ranked_items
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.forms.cells import table_lines
 from hostdx.app.terminal.glyphs import clean_text, spark_cell
-from hostdx.app.terminal.lines import (
-    BLANK,
-    Line,
-    crop_line,
-    frame_rows,
-    shorten_middle,
-    text_line,
-    wrap_text,
-)
+from hostdx.app.terminal.lines import BLANK, Line, crop_line, frame_rows, shorten_middle, text_line, wrap_text
 from hostdx.app.tui.widgets.home.checkup_lines import checkup_lines
 from hostdx.app.tui.widgets.home.host_table import value_words
 from hostdx.app.tui.widgets.measuring.graphs import (
@@ -31,7 +23,7 @@ from hostdx.app.tui.widgets.measuring.graphs import (
 from hostdx.app.tui.widgets.measuring.levels import MAX_WAITING_VARIANTS
 from hostdx.app.tui.widgets.measuring.load_cards import Pairs, card_lines, draw_card, row_lines
 from hostdx.app.tui.widgets.measuring.run_bar import step_lines
-from hostdx.app.tui.widgets.measuring.standing import pairs_of
+from hostdx.app.tui.widgets.measuring.standing import workloads_with_pairs
 from hostdx.app.tui.widgets.on_top import lay_out_section_on_top
 from hostdx.app.tui.widgets.panel import PacedPanel
 from hostdx.app.tui.widgets.word_list import word_lines
@@ -148,7 +140,7 @@ def whole_parts(parts: Iterable[list[Line]], most: int) -> list[Line]:
     return out
 
 
-def read_panel(session: RunSession, width: int, height: int) -> list[Line]:
+def reading_run_panel(session: RunSession, width: int, height: int) -> list[Line]:
     """Of a run that loads nothing, or has not begun to: what it has found, and what it reads over the whole run."""
     inner, room = width - 4, height - 2
     section = lay_out_section_on_top(session, inner, room // 2 if session.scenario_card.trace else room)
@@ -182,7 +174,7 @@ def preparing_panel(session: RunSession, width: int, height: int) -> list[Line]:
     is_writing = bool(session.plan is not None and session.plan.writes and "prepare" in session.began_at)
     rows: list[Line] = []
     if session.scenario_card.role == "battery":
-        rows = row_lines(session, pairs_of(session), inner, max(3, room - MIN_GRAPHS_LINES - 1))
+        rows = row_lines(session, workloads_with_pairs(session), inner, max(3, room - MIN_GRAPHS_LINES - 1))
     elif not is_writing:
         rows = list(islice(fact_lines(session, inner), room // 2))
     rows = with_graphs(session, rows, inner, room, writing=is_writing)
@@ -223,9 +215,9 @@ class LoadsPanel(PacedPanel):
     def draw_session(self, session: RunSession, width: int, height: int) -> list[Line]:
         if session.scenario_card.role == "whole" or ranked_items(session):
             return self._ranked_panel(session, width, height)
-        pairs = pairs_of(session)
+        pairs = workloads_with_pairs(session)
         if not pairs or not session.scenario_card.compares or (session.samples and not session.workload):
-            return read_panel(session, width, height)
+            return reading_run_panel(session, width, height)
         if not session.blocks and session.ended is None:
             return preparing_panel(session, width, height)
         # a card has nothing to show before the first block, where nobody can tell which of many variants it will have

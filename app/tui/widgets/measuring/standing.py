@@ -21,7 +21,7 @@ from hostdx.scenarios.contract.plan import Workload
 from hostdx.scenarios.contract.results.document import Bar
 from hostdx.scenarios.contract.verdict.verdict import OPEN, Word, ratio_of
 from hostdx.scenarios.experiment.statistics.stats import interval_over_groups
-from hostdx.scenarios.experiment.wording import effect_size_and_interval_cells, title_of_workload
+from hostdx.scenarios.experiment.wording import effect_size_and_interval_cells, mark_if_control
 
 KNOWN_WITHIN = 2.0  # an interval that goes beyond this factor both ways says nothing yet
 
@@ -155,7 +155,7 @@ def _estimated_standing(
     )
     if decided:
         words = f"{units.format_effect(estimate.ratio)}, decided"
-    title = title_of_workload(title_of(session, estimate.workload), control=load is not None and load.control)
+    title = mark_if_control(title_of(session, estimate.workload), control=load is not None and load.control)
     bar = Bar(title + (f", {name}" if name else ""), estimate.ratio, interval, OPEN, words)
     return PairStanding(name, words, figures, "dim" if early else "strong", bar)
 
@@ -210,7 +210,7 @@ def _is_compared(session: RunSession) -> bool:
     ) or not session.groups
 
 
-def pairs_of(session: RunSession) -> list[tuple[Workload, list[PairStanding]]]:
+def workloads_with_pairs(session: RunSession) -> list[tuple[Workload, list[PairStanding]]]:
     """Every load of the plan with its pairs, in the plan's order; those that no plan names at the end."""
     loads_by_name = {load.id: load for load in session.planned_workloads}
     for name in dict.fromkeys((*session.blocks, *(v.workload for v in session.verdicts.values()))):

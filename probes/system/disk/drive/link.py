@@ -172,7 +172,7 @@ def _serial_bytes_per_s(gigabit: float) -> int:
     return round(gigabit * 1e9 * _SERIAL_EIGHT_OF_TEN / 8)
 
 
-def device_node(host: Host, path: str) -> int | Absent:
+def numa_node_of_device(host: Host, path: str) -> int | Absent:
     """Of the nearest device above that tells one; -1 is what the firmware leaves when it does not know."""
     if "/devices/virtual/" in path:
         return Absent("not attached to a bus", "unsupported", path)

@@ -48,7 +48,7 @@ class DiscardChain(msgspec.Struct, frozen=True, kw_only=True):
     read_only: bool = False
 
     @property
-    def swallowed_by(self) -> str:
+    def lowest_without_discard(self) -> str:
         """The lowest device that takes no discards: what lies on it can take none either; "" where all are taken."""
         return next((layer.device for layer in reversed(self.layers) if layer.swallows_discards), "")
 

@@ -232,7 +232,7 @@ def multipath_rows(host: Host) -> list[SubjectRow] | Absent:
     return [SubjectRow(name, {"name": name, **unsaid, **values}) for name, values in maps.items()]
 
 
-def volume_path_rows(host: Host) -> list[SubjectRow]:
+def san_volume_rows(host: Host) -> list[SubjectRow]:
     """One row per volume of a SAN (its WWID) that several SCSI disks show: `disks`, whether multipath has them
     (`mapped`), and the file system or the device that uses one of them alone (`used_by`).
 

@@ -30,7 +30,7 @@ def read_interrupts(host: Host) -> tuple[tuple[str, str, int], ...] | Absent:
     return tuple(numbered)
 
 
-def queue_irqs_of(host: Host, device: str | Absent, names: Sequence[str]) -> tuple[str, ...]:
+def used_queue_irqs(host: Host, device: str | Absent, names: Sequence[str]) -> tuple[str, ...]:
     """The numbers of a device's queue interrupts: by its msi_irqs, else by its name or its bus address.
 
     Those that have never come are left out where others have.
@@ -54,7 +54,7 @@ def queue_irqs_of(host: Host, device: str | Absent, names: Sequence[str]) -> tup
 def interrupt_cpus(host: Host, numbers: Sequence[str]) -> Value:
     """Return how many CPUs serve these interrupts."""
     sets = [cpus for number in numbers if (cpus := _affinity_cpus(host, number))]
-    return len(frozenset[int]().union(*sets)) if sets else _unknown_affinity(host)
+    return len(frozenset[int]().union(*sets)) if sets else _irq_affinity_unread(host)
 
 
 def isolated_interrupt_cpus(host: Host, numbers: Sequence[str]) -> Value:
@@ -76,7 +76,7 @@ def interrupt_nodes(host: Host, numbers: Sequence[str]) -> Value:
         return Absent(table.doubt, "invalid")
     cpus = [cpu for number in numbers for cpu in _affinity_cpus(host, number) or ()]
     if not cpus:
-        return _unknown_affinity(host)
+        return _irq_affinity_unread(host)
     return tuple(sorted({node for cpu in cpus if (node := table.node_of(cpu)) is not None}))
 
 
@@ -108,5 +108,5 @@ def _affinity_cpus(host: Host, number: str) -> frozenset[int] | None:
     return parse_cpu_mask(mask) if is_present(mask) else None
 
 
-def _unknown_affinity(host: Host) -> Absent:
+def _irq_affinity_unread(host: Host) -> Absent:
     return Absent("where its interrupts go cannot be read", "missing" if host.live else "captured")

@@ -8,7 +8,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.mounts import read_mounts
 from hostdx.probes.system.nodes.numa import read_numa
 from hostdx.probes.system.processor.topology import read_cpu_topology
-from hostdx.probes.system.running.cgroup import find_group_folders, parse_groups
+from hostdx.probes.system.running.cgroup import find_group_folders, parse_proc_cgroup
 from hostdx.probes.system.running.quota_groups import find_folders_with
 from hostdx.probes.system.virtualisation import read_virtualisation
 from hostdx.probes.types import Absent, is_present
@@ -123,7 +123,7 @@ def own_control_group_rows(host: Host) -> list[SubjectRow] | Absent:
     if isinstance(table, Absent):
         return table
     rows: dict[str, SubjectRow] = {}
-    for controller, path in parse_groups(text).items():
+    for controller, path in parse_proc_cgroup(text).items():
         if controller not in ("", "memory", "cpu"):
             continue
         for folder in find_group_folders(host, table, controller, path):

@@ -313,7 +313,7 @@ def _largest_driver_sum(host: Host, card: str, patterns: Sequence[str]) -> Value
 
 def _irq_numbers(host: Host, card: Nic) -> tuple[str, ...]:
     names = [card.name] + ([card.bus] if card.bus else [])
-    return irq.queue_irqs_of(host, host.resolve_path(f"{ROOT}/{card.name}/device"), names)
+    return irq.used_queue_irqs(host, host.resolve_path(f"{ROOT}/{card.name}/device"), names)
 
 
 def _spreading_value(host: Host, card: Nic, name: str) -> Value:

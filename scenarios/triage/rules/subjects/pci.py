@@ -70,7 +70,7 @@ def _irq_nodes(host: Host, device: PciDevice) -> Value:
 
 def _irq_numbers(host: Host, device: PciDevice) -> tuple[str, ...]:
     folder = host.resolve_path(f"/sys/bus/pci/devices/{device.address}")
-    return irq.queue_irqs_of(host, folder, [*device.names[:1], device.address])
+    return irq.used_queue_irqs(host, folder, [*device.names[:1], device.address])
 
 
 def _spreading_value(host: Host, device: PciDevice, name: str) -> Value:

@@ -157,7 +157,7 @@ def names_of_processes(host: Host) -> frozenset[str] | Absent:
     return names or Absent("no process was captured", "captured")
 
 
-def process_fault_rows(host: Host) -> list[SubjectRow]:
+def odd_process_rows(host: Host) -> list[SubjectRow]:
     """One row per parent of zombies, stopped daemon and program that cron runs: `kind` says which, `count` how many,
     `pid` of the parent or the daemon.
     """

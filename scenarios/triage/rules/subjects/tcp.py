@@ -36,7 +36,7 @@ def tcp_rows(host: Host) -> list[SubjectRow] | Absent:
         text = host.read_file_text(path)
         if isinstance(text, str):
             for line in text.splitlines():
-                values |= _counters_of_pair(text, line)
+                values |= _counters_of_two_lines(text, line)
     for prefix, name in (("conntrack", "nf_conntrack"), ("arp", "arp_cache")):
         values |= {f"{prefix}_{key}": count for key, count in _table_counters(host, name).items()}
     if not values and not any(
@@ -95,9 +95,9 @@ def _table_counters(host: Host, name: str) -> dict[str, int]:
     return counters
 
 
-def _counters_of_pair(text: str, line: str) -> dict[str, int]:
+def _counters_of_two_lines(text: str, names_line: str) -> dict[str, int]:
     """Two lines each: names, then numbers, both with the same head."""
-    head, _, rest = line.partition(":")
+    head, _, rest = names_line.partition(":")
     if not re.match(r"\s*[A-Za-z]", rest):
         return {}
     numbers = re.search(rf"^{re.escape(head)}:((?: -?[0-9]{{1,19}})+)\s*$", text, re.MULTILINE)

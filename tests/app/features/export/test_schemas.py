@@ -57,7 +57,7 @@ def shape_of(value: object) -> object:
 def test_reports_and_events_of_bundled_recordings(capsys: pytest.CaptureFixture[str]) -> None:
     """An event of each shape: the same keys with values of the same types."""
     shapes: set[object] = set()
-    for name in store.list_example_names():
+    for name in store.list_demo_arguments():
         validator("report").validate(read_printed(capsys, "report", name, "--format", "json"))
         types = Counter[str]()
         for line in store.resolve_recording(name).read_bytes().splitlines():

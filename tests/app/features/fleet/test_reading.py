@@ -12,7 +12,7 @@ import pytest
 from hostdx.app.features.fleet import reading, summary
 from hostdx.app.features.fleet.folder import SCHEMA, FleetFolder, FleetRunHead, NodeAnswer
 from hostdx.app.features.fleet.node_names import _matcher_without_clustershell
-from hostdx.app.features.fleet.reading import read_fleet
+from hostdx.app.features.fleet.reading import read_fleet_answers
 from hostdx.app.features.fleet.report import fleet_document, lead_sentences
 from hostdx.app.features.fleet.rows import judgement_rows
 from hostdx.app.features.fleet.together import total_rate_sections, total_rate_sentences
@@ -62,13 +62,13 @@ def write_triage(path: Path, host: str, **facts: Any) -> Path:
 def test_nodes_of_one_name_are_named_by_their_paths(tmp_path: Path) -> None:
     for n in range(6):
         write_run(tmp_path / f"n{n}" / "run.jsonl", "localhost")
-    assert sorted(read_fleet([str(tmp_path)]).rounds[0]) == [f"n{n}" for n in range(6)]
+    assert sorted(read_fleet_answers([str(tmp_path)]).rounds[0]) == [f"n{n}" for n in range(6)]
 
 
 def test_several_runs_of_a_node_are_one_measure(tmp_path: Path) -> None:
     recordings = [write_run(tmp_path / f"{n}.jsonl", "a", scale) for n, scale in enumerate((1.0, 1.0, 8.0))]
     write_run(tmp_path / "b.jsonl", "b")
-    fleet = read_fleet([str(tmp_path)])
+    fleet = read_fleet_answers([str(tmp_path)])
     a, b = fleet.rounds[0]["a"], fleet.rounds[0]["b"]
     assert len(recordings) == 3 and len(fleet.rounds[0]) == 2
     assert all(abs(abs(a.logs[key] - b.logs[key]) - 0.6931) < 0.01 for key in b.logs)  # a cube root of 8
@@ -79,7 +79,7 @@ def test_what_is_no_answer_of_a_node_is_missing_or_passed_over(tmp_path: Path) -
         path = write_triage(tmp_path / f"{name}.json", name)
         path.write_text(json.dumps(json.loads(path.read_text()) | change))
     write_triage(tmp_path / ".hidden.json", "hidden")
-    fleet = read_fleet([str(tmp_path)])
+    fleet = read_fleet_answers([str(tmp_path)])
     assert list(fleet.rounds[0]) == ["a"]
     assert {(node.node, node.state) for node in fleet.missing} == {
         ("other.json", "unreadable"),
@@ -105,7 +105,7 @@ def test_a_fleet_runs_folder_with_its_rounds_and_who_did_not_answer(tmp_path: Pa
             "nodes": [f"n{n}" for n in range(10)]}  # fmt: skip
     (tmp_path / "fleet.json").write_text(json.dumps(head))
     (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, lines)) + '\n{"half')
-    fleet = read_fleet([str(tmp_path)])
+    fleet = read_fleet_answers([str(tmp_path)])
     assert sorted(fleet.rounds[0]) == [f"n{n}" for n in range(6)] and list(fleet.rounds[1]) == ["n1"]
     states = {node.node: node.state for node in fleet.missing}
     assert states == {"n6": "hung", "n7": "rubbish", "n8": "rubbish", "n9": "interrupted"}
@@ -123,7 +123,7 @@ def test_rubbish_is_a_node_without_an_answer(tmp_path: Path, name: str, content:
     (tmp_path / name).write_bytes(content)
     for n in range(2):
         write_run(tmp_path / f"{n}.jsonl", f"host{n}")
-    fleet = read_fleet([str(tmp_path)])
+    fleet = read_fleet_answers([str(tmp_path)])
     assert [(node.node, node.state) for node in fleet.missing] == [(name, "unreadable")]
     assert len(fleet.rounds[0]) == 2 and fleet.missing[0].reason
 
@@ -132,7 +132,7 @@ def test_what_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(summary, "MAX_JSON_BYTES", 1000)
     write_triage(tmp_path / "a.json", "a", **{"x y": "z" * 2000})
     write_triage(tmp_path / "b.json", "b")
-    fleet = read_fleet([str(tmp_path)])
+    fleet = read_fleet_answers([str(tmp_path)])
     assert [node.node for node in fleet.missing] == ["a.json"] and list(fleet.rounds[0]) == ["b"]
 
 
@@ -141,8 +141,8 @@ def test_wild_figures_end_nothing(tmp_path: Path, scale: float) -> None:
     """As few nodes as are judged: the interval of a retest is as wide as it can be."""
     for n in range(5):
         write_run(tmp_path / "nodes" / f"{n}.jsonl", f"host{n}", scale ** (n / 4))
-    answers = read_fleet([str(tmp_path / "nodes")]).judge_answers(0.05)
-    reread = read_fleet([str(tmp_path / "nodes")])
+    answers = read_fleet_answers([str(tmp_path / "nodes")]).judge_answers(0.05)
+    reread = read_fleet_answers([str(tmp_path / "nodes")])
     reread.rounds |= dict.fromkeys((1, 2, 3), reread.rounds[0])
     for judgement in (answers, reread.judge_answers(0.05)):
         for render in (markdown.render_markdown, html.render_html):
@@ -157,7 +157,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     (folder / "link.jsonl").symlink_to(tmp_path / "elsewhere" / "secret.jsonl")
     (folder / "folder").symlink_to(tmp_path / "elsewhere")
     os.mkfifo(folder / "pipe.jsonl")
-    fleet = read_fleet([str(folder)])
+    fleet = read_fleet_answers([str(folder)])
     assert list(fleet.rounds[0]) == ["a"]
     reasons = {node.node: node.reason for node in fleet.missing}
     assert set(reasons) == {"link.jsonl", "pipe.jsonl"} and len(set(reasons.values())) == 2
@@ -166,14 +166,14 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     answers = [{"node": "a", "round": 0, "state": "answered", "file": "link.jsonl"},
                {"node": "b", "round": 0, "state": "answered", "file": "folder/secret.jsonl"}]  # fmt: skip
     (folder / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)))
-    assert [node.state for node in read_fleet([str(folder)]).missing] == ["rubbish", "rubbish"]
+    assert [node.state for node in read_fleet_answers([str(folder)]).missing] == ["rubbish", "rubbish"]
 
 
 def test_names_are_data(tmp_path: Path) -> None:
     for n in range(5):
         write_run(tmp_path / f"{n}.jsonl", f"host{n}")
     write_run(tmp_path / "hostile.jsonl", HOSTILE, 0.5)
-    assert HOSTILE in read_fleet([str(tmp_path)]).rounds[0]
+    assert HOSTILE in read_fleet_answers([str(tmp_path)]).rounds[0]
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         *(f"{n}.jsonl" for n in range(5)),
         "hostile.jsonl",
@@ -184,17 +184,17 @@ def test_many_are_read_by_several_processes_alike(tmp_path: Path, monkeypatch: p
     for n in range(8):
         write_triage(tmp_path / f"{n}.json", f"host{n}", **{"os name": "Debian"})
     (tmp_path / "x.json").write_text("no JSON")
-    serial = read_fleet([str(tmp_path)])
+    serial = read_fleet_answers([str(tmp_path)])
     monkeypatch.setattr(reading, "_ALONE", 2)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
-    together = read_fleet([str(tmp_path)])
+    together = read_fleet_answers([str(tmp_path)])
     assert serial.judge_answers(0.05) == together.judge_answers(0.05) and serial.missing == together.missing
 
 
 def test_nothing_to_read_is_said(tmp_path: Path) -> None:
     for arguments in ([str(tmp_path)], [str(tmp_path / "nosuch")]):
         with pytest.raises(Failure):
-            read_fleet(arguments)
+            read_fleet_answers(arguments)
 
 
 HEAD = FleetRunHead(

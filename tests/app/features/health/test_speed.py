@@ -208,7 +208,7 @@ def test_openmetrics_is_read_by_prometheus() -> None:
     assert (ratio.labels, ratio.value) == ({"load": "cpu-integer", "slot": "one"}, 0.7512)
 
 
-@pytest.mark.parametrize("name", store.list_example_names())
+@pytest.mark.parametrize("name", store.list_demo_arguments())
 def test_findings_of_a_recording_are_read_by_prometheus(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

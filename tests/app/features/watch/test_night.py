@@ -182,7 +182,7 @@ def test_its_baseline_is_a_baseline_as_any_other(later_host: Clocked, tmp_path: 
     assert [baseline.name for baseline in baselines.list_baselines()] == [baselines.WATCH]
     assert baselines.compare_since(baselines.WATCH, record_small(tmp_path, "later", 800.0)).a.runs == 28
     with pytest.raises(Failure):
-        baselines.save_baseline(baselines.WATCH, [record_small(tmp_path, "mine", 1.0)])
+        baselines.add_to_baseline(baselines.WATCH, [record_small(tmp_path, "mine", 1.0)])
 
 
 def test_open_metrics_are_written_in_one_step(later_host: Clocked, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_installed_it_stays_until_it_is_removed(timer: WatchTimer, tmp_path: Pat
         and len(installation.entries) == 4
     )
     assert leftovers.leftover_lines() == []
-    assert all(change.on_purpose and change.state == "kept" for change in undo.foresee_changes(installation))
+    assert all(change.on_purpose and change.state == "kept" for change in undo.preview_undo(installation))
     journal = undo.lock_journal(installation.path)
     assert journal is not None and undo.undo_entries(journal) == []
     journal.close()

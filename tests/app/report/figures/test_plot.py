@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.figures.latency import latency_figure
-from hostdx.app.report.figures.plot import draw_plot, nice_axis
+from hostdx.app.report.figures.plot import draw_plot, rounded_axis
 from hostdx.app.report.figures.timeline import timeline_lines, timeline_parts
 from hostdx.probes.imports import kinds
 from hostdx.probes.imports.source import ImportSource
@@ -28,7 +28,7 @@ NUMBERS = st.one_of(
 def test_always_the_size_that_was_asked_for(
     points: list[tuple[float, float]], width: int, height: int
 ) -> None:
-    x, y = nice_axis([p[0] for p in points]), nice_axis([p[1] for p in points])
+    x, y = rounded_axis([p[0] for p in points]), rounded_axis([p[1] for p in points])
     lines = draw_plot([ChartSeries("A", tuple(points))], width, height, x, y)
     assert len(lines) == height
     assert all(len(line) == width for line in lines)
@@ -36,7 +36,7 @@ def test_always_the_size_that_was_asked_for(
 
 @given(st.lists(NUMBERS, max_size=20))
 def test_an_axis_holds_its_values(values: list[float]) -> None:
-    axis = nice_axis(values)
+    axis = rounded_axis(values)
     assert axis.low < axis.high
     assert all(axis.low <= v * 1.01 + 1e-9 and v * 0.99 - 1e-9 <= axis.high for v in values if 0 <= v < 1e15)
 
@@ -45,7 +45,7 @@ HOUR_S = 3600
 
 
 def judge_day(**planted: tuple[int, int]) -> Timeline:
-    timeline = judge_samples(kinds.parse(ImportSource("file", sar_day(**planted).encode())))  # type: ignore[arg-type]
+    timeline = judge_samples(kinds.parse_import(ImportSource("file", sar_day(**planted).encode())))  # type: ignore[arg-type]
     assert timeline is not None
     return timeline
 

@@ -5,7 +5,7 @@ import pytest
 
 from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.sides import read_run_summaries
-from hostdx.app.recordings.store import list_example_names, resolve_recording
+from hostdx.app.recordings.store import list_demo_arguments, resolve_recording
 from hostdx.app.report.forms import html
 from hostdx.app.report.full_report import make_report_document
 from hostdx.app.report.results.comparison import comparison_document
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.real, needs(BROWSER)]
 def make_documents() -> dict[str, ReportDocument]:
     reports = {
         name: make_report_document(load_recording(resolve_recording(name)), name)
-        for name in list_example_names()
+        for name in list_demo_arguments()
     }
     sides = (read_run_summaries([resolve_recording(name)]) for name in ("demo:kernel-5-10", "demo:kernel"))
     return reports | {"compare": comparison_document(compare_recordings(*sides))}
@@ -42,7 +42,7 @@ def test_the_measure_sees_what_stands_over() -> None:
     assert find_overflows({"wide": wide}, (400, 1000))["wide at 400"]
 
 
-@pytest.mark.parametrize("name", some_always(("demo:box",), list_example_names()))
+@pytest.mark.parametrize("name", some_always(("demo:box",), list_demo_arguments()))
 def test_the_first_page_prints_on_one_sheet(name: str) -> None:
     document = make_report_document(load_recording(resolve_recording(name)), name)
     front = tuple(section for section in document.sections if not section.appendix)

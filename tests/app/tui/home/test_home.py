@@ -12,7 +12,7 @@ from hostdx.app.recordings.interference import latest_foreign_rate as others
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.terminal.lines import Line, cell_width, flow_parts
 from hostdx.app.tui import theme
-from hostdx.app.tui.commands import EarlierResults, Example
+from hostdx.app.tui.commands import EarlierResults, RecordedAnswer
 from hostdx.app.tui.plan_text import resolution_lines
 from hostdx.app.tui.questions import card_for, list_questions
 from hostdx.app.tui.screens.ask import ChoiceScreen
@@ -306,7 +306,7 @@ def make_pulse(**devices: tuple[float, float, float]) -> ev.Pulse:
 
 async def test_beside_each_complaint_stands_what_is_known_of_it(tmp_path: Path) -> None:
     async with run_app(tmp_path, triage="triage", size="wide") as (app, pilot):
-        past = Example("20260101-null-x.jsonl", "all is well", "2026-11-26T11:20:33Z", "ok")
+        past = RecordedAnswer("20260101-null-x.jsonl", "all is well", "2026-11-26T11:20:33Z", "ok")
         app.earlier_results = EarlierResults(last={"null": past})
         app.first_pulse = make_pulse(sdb=(1.0, 1.0, 0.25))
         await settle(pilot)
@@ -414,7 +414,7 @@ async def test_the_list_tells_results_and_deletes_only_what_was_agreed_to(size: 
         assert len(list(recordings.iterdir())) == 2 and "deleted" in grid(app)
         await keys(pilot, "end", "D")
         assert isinstance(app.screen, RecordingsScreen)  # an example belongs to the program
-        assert len(store.list_example_names()) > 5
+        assert len(store.list_demo_arguments()) > 5
 
 
 async def test_of_two_marks_the_older_is_a_and_the_next_are_b(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.headline import find_headline_answer
 from hostdx.app.report.next_steps import next_steps_for
-from hostdx.app.terminal.lines import Line, load_target, process_target, target_of
+from hostdx.app.terminal.lines import Line, link_of_role, process_link, workload_link
 from hostdx.app.terminal.process import process_identity
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.screens.groups import GroupsScreen
@@ -301,14 +301,14 @@ async def test_a_card_is_opened_by_a_click_and_by_tab_and_enter(tmp_path: Path) 
     run = feed_at("storage", 0.6)
     async with run_app(tmp_path, run=run, size="wide") as (app, pilot):
         panel = app.screen.query_one(LoadsPanel)
-        other = next(target for target in panel.targets if target != load_target(run.session.workload))
-        y = next(n for n, line in enumerate(panel._raw) if other in {target_of(role) for _, role in line})
-        x = [target_of(role) for part, role in panel._raw[y] for _ in part].index(other)
+        other = next(target for target in panel.targets if target != workload_link(run.session.workload))
+        y = next(n for n, line in enumerate(panel._raw) if other in {link_of_role(role) for _, role in line})
+        x = [link_of_role(role) for part, role in panel._raw[y] for _ in part].index(other)
         await pilot.click(LoadsPanel, offset=(x + 5, y + 2))
         await settle(pilot)
-        assert isinstance(app.screen, LoadScreen) and load_target(app.screen.workload) == other
+        assert isinstance(app.screen, LoadScreen) and workload_link(app.screen.workload) == other
         await keys(pilot, "escape", "tab", "up", "up", "up", "up", "up", "up", "enter")
-        assert isinstance(app.screen, LoadScreen) and load_target(app.screen.workload) == panel.targets[0]
+        assert isinstance(app.screen, LoadScreen) and workload_link(app.screen.workload) == panel.targets[0]
 
 
 ME = process_identity()
@@ -341,8 +341,8 @@ async def test_a_process_that_disturbed_is_watched_from_its_row(
     session.began = msgspec.structs.replace(session.began, boot_id=boot, pid_start=run_began_ticks)
     session.guards.append(Guard(t=1e9, kind="cpu", disturbance=Disturbance("cpu", culprit, 0.5)))
     async with run_app(tmp_path, run=run, size="wide") as (app, _):
-        assert process_target(pid) in app.screen.query_one(HostPanel).targets
+        assert process_link(pid) in app.screen.query_one(HostPanel).targets
         calls: list[tuple[str, Sequence[str]]] = []
         monkeypatch.setattr(app, "open_plan", lambda scenario, options: calls.append((scenario, options)))
-        app.open_target(process_target(pid))
+        app.open_link(process_link(pid))
         assert calls == argv

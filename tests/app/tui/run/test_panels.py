@@ -45,7 +45,7 @@ def feed_of(demo: str) -> RunFeed:
 
 
 @pytest.mark.parametrize(
-    "demo", some_always(("storage",), (name.removeprefix("demo:") for name in store.list_example_names()))
+    "demo", some_always(("storage",), (name.removeprefix("demo:") for name in store.list_demo_arguments()))
 )
 async def test_both_screens_are_filled_at_every_moment_of_a_replay(demo: str, tmp_path: Path) -> None:
     """Up to 28 of 40 rows were blank in the first seconds of live, 20 of one load's chart, 31 of a verdict so far."""

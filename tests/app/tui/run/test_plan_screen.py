@@ -211,7 +211,7 @@ async def test_a_plan_is_not_started_beside_a_run_that_measures(
     """Refused by the runner it would leave a recording of nothing."""
     now: list[LockHolder] = [LockHolder(pid=7, start=1, scenario="null", since="12:00:00 UTC")]
     monkeypatch.setattr(
-        "hostdx.app.tui.screens.before.plan.measuring_holder", lambda: now[0] if now else None
+        "hostdx.app.tui.screens.before.plan.measuring_lock_holder", lambda: now[0] if now else None
     )
     monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda _: child_of("storage"))
     runs: list[str] = []
@@ -380,7 +380,7 @@ async def test_enter_starts_nothing_while_a_page_is_opening_and_only_one_page_op
     answers: list[Callable[[str], None]] = []
     async with run_app(tmp_path, triage="triage", size="wide") as (app, pilot):
         runs = catch_runs(app, monkeypatch)
-        monkeypatch.setattr(app, "ask_command", lambda argv, refused, then: answers.append(then))
+        monkeypatch.setattr(app, "run_command_then", lambda argv, refused, then: answers.append(then))
         app.open_plan("storage")
         await wait_plan(app, pilot)
         await keys(pilot, "e", "e", "enter")

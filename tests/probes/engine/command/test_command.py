@@ -177,7 +177,7 @@ def make_stat(pid: int, own_time: int, of_children: int, threads: int = 1, state
 def tree(monkeypatch: pytest.MonkeyPatch) -> dict[int, tuple[ProcessStat, tuple[int, int] | None]]:
     processes: dict[int, tuple[ProcessStat, tuple[int, int] | None]] = {}
     monkeypatch.setattr(
-        command_timeline, "read_own_stat", lambda pid: processes[pid][0] if pid in processes else None
+        command_timeline, "read_live_stat", lambda pid: processes[pid][0] if pid in processes else None
     )
     monkeypatch.setattr(process_tree, "read_and_written_bytes", lambda pid: processes[pid][1])
     return processes

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.probes.engine.command.perf_events import EVENTS, SOFTWARE, CycleClocks, PerfCounters
+from hostdx.probes.engine.command.perf_events import EVENTS, SOFTWARE, CountersFromExec, CycleClocks
 from hostdx.probes.engine.command.topdown import PerfEvent
 from tests.needs import not_here
 
@@ -18,7 +18,7 @@ TASK_CLOCK = PerfEvent(SOFTWARE, 1)  # nanoseconds
 
 
 def test_a_command_and_its_children_are_counted() -> None:
-    counters = PerfCounters(
+    counters = CountersFromExec(
         {
             "task": TASK_CLOCK,
             "none": PerfEvent(99, 99),
@@ -40,7 +40,7 @@ def test_a_command_and_its_children_are_counted() -> None:
 
 
 def test_what_is_not_there_is_none() -> None:
-    assert set(PerfCounters().read_and_close()) <= set(EVENTS)
+    assert set(CountersFromExec().read_and_close()) <= set(EVENTS)
 
 
 def test_the_clock_of_running_processes() -> None:

@@ -43,7 +43,9 @@ def make_order(*argv: str, env: dict[str, str] | None = None, **rest: object) ->
 
 
 def test_a_run_gets_nothing_of_the_one_before(supervisors: Supervisors, tmp_path: Path) -> None:
-    probe = make_order(sys.executable, "-S", "-c", INHERITED, env={"PATH": "/bin", "A": "1"}, keep=1 << 16)
+    probe = make_order(
+        sys.executable, "-S", "-c", INHERITED, env={"PATH": "/bin", "A": "1"}, kept_bytes=1 << 16
+    )
     cpu = max(os.sched_getaffinity(0))
     dirty = make_order(
         "sh", "-c", DIRTY, env={"SECRET": "x"}, cwd=str(tmp_path), cpus=(cpu,), node=0, nice=5, ionice=(3, 0)

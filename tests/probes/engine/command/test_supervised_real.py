@@ -69,7 +69,7 @@ def test_processes_too_quick_to_be_looked_at_are_told_at_their_end() -> None:
 def test_taskset_holds_for_the_command() -> None:
     cpu = max(os.sched_getaffinity(0))
     job = run_order(
-        "sh", "-c", "grep Cpus_allowed_list /proc/self/status; nice", cpus=(cpu,), nice=7, keep=1000
+        "sh", "-c", "grep Cpus_allowed_list /proc/self/status; nice", cpus=(cpu,), nice=7, kept_bytes=1000
     )
     assert job.output.split() == ["Cpus_allowed_list:", str(cpu), str(min(19, os.nice(0) + 7))]
 
@@ -103,14 +103,14 @@ time.sleep(600)
 
 def test_a_lot_printed_is_bounded() -> None:
     job = run_order(
-        "sh", "-c", "head -c 1000000000 /dev/zero; echo; echo last; head -c 9000 /dev/zero >&2", keep=100
+        "sh", "-c", "head -c 1000000000 /dev/zero; echo; echo last; head -c9000 /dev/zero >&2", kept_bytes=100
     )
     assert job.output_bytes > 1000000000 and len(job.output) == 100 and job.output.endswith("last\n")
     assert len(job.errors) == 4096
 
 
 def test_closed_output_and_a_status() -> None:
-    job = run_order("sh", "-c", "echo why >&2; exec >&- 2>&-; exit 3", keep=100)
+    job = run_order("sh", "-c", "echo why >&2; exec >&- 2>&-; exit 3", kept_bytes=100)
     assert job.status == 3 and job.errors == "why\n"
 
 

@@ -240,7 +240,7 @@ DD = EndedTask(3577, 3575, 3_210_701, 13_733_511, 40_000_000, 5_000_000, 6_000_0
 def test_a_task_that_ended() -> None:
     assert list(ended_tasks(encode_message(DD), FAMILY)) == [DD]
     assert list(ended_tasks(encode_message(DD) + encode_message(DD), FAMILY)) == [DD, DD]
-    assert DD.refetching_ns == 7_000_000
+    assert DD.reread_wait_ns == 7_000_000
 
 
 @every_case(

@@ -123,7 +123,7 @@ Removed 63131 objects
 
 
 def read(text: str) -> ImportResult:
-    return kinds.parse(ImportSource("f", text.encode()))
+    return kinds.parse_import(ImportSource("f", text.encode()))
 
 
 def values(text: str) -> dict[tuple[str, str], float]:

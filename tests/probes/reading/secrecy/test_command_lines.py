@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from hostdx.probes.reading.secrecy.harmless_words import harmless_text, harmless_words, mask_command
+from hostdx.probes.reading.secrecy.harmless_words import mask_command, mask_unknown_text, mask_unknown_words
 from hostdx.probes.reading.time_limit import limit_time
 from tests.every_case import every_case
 
@@ -31,10 +31,10 @@ def split_words(line: str) -> list[str]:
 
 
 WAYS: dict[str, tuple[Callable[[str], str], bool]] = {
-    "words in a recording": (lambda line: " ".join(harmless_words(split_words(line))), True),
-    "text in a recording": (harmless_text, False),
+    "words in a recording": (lambda line: " ".join(mask_unknown_words(split_words(line))), True),
+    "text in a recording": (mask_unknown_text, False),
     "words with arguments": (lambda line: " ".join(mask_command(split_words(line))), True),
-    "text with arguments": (partial(harmless_text, with_names=True), False),
+    "text with arguments": (partial(mask_unknown_text, with_names=True), False),
 }
 
 
@@ -74,7 +74,7 @@ def test_harmless_lines_tell_what_ran(way: str) -> None:
 def test_no_command_line_keeps_it_busy(part: str) -> None:
     for head in ("env ", "curl -u ", "echo "):
         text = head + part * (2_500 // len(part))
-        for keep in (partial(harmless_text, with_names=True), harmless_text):
+        for keep in (partial(mask_unknown_text, with_names=True), mask_unknown_text):
             with limit_time(2.5):
                 keep(text)
 
@@ -97,5 +97,5 @@ def test_what_an_unknown_program_is_given_goes_with_arguments_too(line: str, mas
     """No list knows each tool's option for a secret, so the options that take none are the list. Of its other words
     those stay whose form or place says that they are no secret.
     """
-    text = harmless_text(line, with_names=True).partition(" #")[0]
+    text = mask_unknown_text(line, with_names=True).partition(" #")[0]
     assert text == " ".join(mask_command(line.split())) == (masked or line)

@@ -4,9 +4,9 @@ import shlex
 
 from hostdx.probes.reading.secrecy.harmless_words import (
     LEFT_OUT,
-    harmless_text,
     harmless_value,
-    harmless_words,
+    mask_unknown_text,
+    mask_unknown_words,
 )
 from hostdx.probes.reading.secrecy.secret_forms import MASK
 from tests.every_case import every_case
@@ -39,7 +39,7 @@ def test_what_is_not_known_is_left_out(line: str) -> None:
         words = shlex.split(line)
     except ValueError:
         words = ["sh", "-c", line]
-    harmless = harmless_words(words)
+    harmless = mask_unknown_words(words)
     assert SECRET not in " ".join(harmless) and len(harmless) == len(words)
 
 
@@ -60,41 +60,41 @@ def test_what_is_not_known_is_left_out(line: str) -> None:
     ],
 )
 def test_harmless_lines_stay_as_they_are(line: str) -> None:
-    assert harmless_words(line.split()) == line.split()
+    assert mask_unknown_words(line.split()) == line.split()
 
 
 def test_words_of_the_programs_own_are_known() -> None:
-    assert harmless_words(["mytool", "run", "contention"]) == ["mytool", "run", LEFT_OUT]
-    assert harmless_words(["mytool", "run", "contention"], {"contention"})[-1] == "contention"
+    assert mask_unknown_words(["mytool", "run", "contention"]) == ["mytool", "run", LEFT_OUT]
+    assert mask_unknown_words(["mytool", "run", "contention"], {"contention"})[-1] == "contention"
 
 
 @every_case("number", ["482133", "48213377", "1234567890123456"])
 def test_a_long_number_that_is_not_round_may_be_a_pin(number: str) -> None:
-    assert harmless_words(["tool", number, f"--code={number}"]) == ["tool", LEFT_OUT, f"--code={MASK}"]
+    assert mask_unknown_words(["tool", number, f"--code={number}"]) == ["tool", LEFT_OUT, f"--code={MASK}"]
 
 
 @every_case("word", ["Xk3", "abc12", "pw1"])
 def test_a_short_word_with_digits_is_no_device(word: str) -> None:
-    assert harmless_words(["tool", word]) == ["tool", LEFT_OUT]
+    assert mask_unknown_words(["tool", word]) == ["tool", LEFT_OUT]
 
 
 def test_a_command_of_harmless_words_stays_as_it_was_typed() -> None:
     for text in ("fio  job.fio", "sh -c 'cat /a | sort'", ""):
-        assert harmless_text(text) == text
+        assert mask_unknown_text(text) == text
 
 
 def test_commands_that_differ_in_what_is_left_out_are_told_apart() -> None:
-    harmless_texts = {harmless_text(f"tool login {SECRET}{number}") for number in range(64)}
+    harmless_texts = {mask_unknown_text(f"tool login {SECRET}{number}") for number in range(64)}
     assert len(harmless_texts) > 50 and all(
         text.startswith(f"tool {LEFT_OUT} {MASK} #") for text in harmless_texts
     )
     assert not [text for text in harmless_texts if SECRET in text]
-    assert harmless_text(f"a: CODE={SECRET} TMPDIR=/data").startswith(f"a: CODE={MASK} TMPDIR=/data #")
+    assert mask_unknown_text(f"a: CODE={SECRET} TMPDIR=/data").startswith(f"a: CODE={MASK} TMPDIR=/data #")
 
 
 def test_what_is_left_out_of_a_text_is_told_by_few_bits() -> None:
     """More would confirm a guess."""
-    assert {len(harmless_text(f"x {number}q").partition("#")[2]) for number in range(100)} == {2}
+    assert {len(mask_unknown_text(f"x {number}q").partition("#")[2]) for number in range(100)} == {2}
 
 
 def test_a_variables_value_stays_if_its_name_says_what_it_is() -> None:

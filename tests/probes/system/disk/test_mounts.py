@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hostdx.probes.system.disk.mounts import (
     find_mount,
     find_visible_mount,
-    nfs_bytes,
+    nfs_bytes_since_mount,
     parse_mountinfo,
     parse_mounts,
     read_mounts,
@@ -108,6 +108,6 @@ device srv:/odd mounted on /odd with fstype nfs4 statvers=1.1
 
 
 def test_what_was_asked_of_the_servers_and_what_became_dirty(tree: Tree) -> None:
-    assert nfs_bytes(tree.host()) == 0
+    assert nfs_bytes_since_mount(tree.host()) == 0
     tree.put("/proc/self/mountstats", STATS)
-    assert nfs_bytes(tree.host()) == 1000 + 20 + 3 + 5
+    assert nfs_bytes_since_mount(tree.host()) == 1000 + 20 + 3 + 5

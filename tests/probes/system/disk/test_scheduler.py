@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.scheduler import SchedulerState, read_scheduling
+from hostdx.probes.system.disk.scheduler import SchedulerState, read_scheduler_state
 from hostdx.probes.system.disk.scheduler_origin import find_scheduler_origin
 from tests.every_case import every_case
 
@@ -30,7 +30,7 @@ def disk_files(active: str = "none [mq-deadline] kyber bfq ", queues: int = 1) -
 
 
 def read_state(host: Host) -> SchedulerState:
-    read = read_scheduling(host, "sda")
+    read = read_scheduler_state(host, "sda")
     assert isinstance(read, SchedulerState)
     return read
 

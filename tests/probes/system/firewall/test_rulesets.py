@@ -71,10 +71,10 @@ def test_every_table_row_has_its_files() -> None:
 
 def test_who_pays_is_read() -> None:
     (narrowed,) = parse(FOLDER / "with" / "plain-narrowed.nft")
-    assert (narrowed.every_flow, narrowed.conditions) == (True, ('iifname "eth1"',))
+    assert (narrowed.checks_every_flow, narrowed.conditions) == (True, ('iifname "eth1"',))
     assert narrowed.statement == 'iifname "eth1" meta nfproto ipv6 fib saddr . mark . iif oif missing drop'
     (guarded,) = parse(FOLDER / "with" / "plain-vmap-guard.nft")
-    assert (guarded.every_flow, guarded.new_only) == (False, True)  # a map of states before it
+    assert (guarded.checks_every_flow, guarded.new_only) == (False, True)  # a map of states before it
 
 
 def test_something_else_than_a_ruleset_is_absent() -> None:
@@ -192,7 +192,7 @@ def test_legacy_tables_are_asked_for_only_where_they_are_loaded(tmp_path: Path) 
     )
     read = read_ruleset(host)
     assert not isinstance(read, Absent)
-    assert [r.form for r in read.in_effect] == ["iptables-legacy"]
+    assert [r.form for r in read.rules_in_effect] == ["iptables-legacy"]
 
 
 @pytest.mark.parametrize("kind", ["permission", "tool"])

@@ -64,4 +64,4 @@ def test_what_nft_prints_loads_again_as_the_same_rule() -> None:
     assert [r.statement for r in second if r.chain == "pre"] == [r.statement for r in exact]
     third = rules_from_text(list_rules(nft_script(*(f"ct state new {rule.statement}" for rule in exact))))
     assert not isinstance(third, Absent)
-    assert not any(r.every_flow for r in third if r.chain == "pre")
+    assert not any(r.checks_every_flow for r in third if r.chain == "pre")

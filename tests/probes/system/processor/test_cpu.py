@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hostdx.probes.cpu_list import format_cpu_list, parse_cpu_list, parse_cpu_mask
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.processor.cpu import read_brand, read_cpu, read_flags
+from hostdx.probes.system.processor.cpu import read_cpu, read_cpu_model, read_flags
 from hostdx.probes.system.processor.frequency import read_frequency
 from hostdx.probes.system.summary import summary_facts
 from hostdx.probes.types import Absent, Fact, is_present
@@ -101,7 +101,7 @@ def test_what_proc_does_not_tell_is_asked_of_py_cpuinfo_once_and_in_the_backgrou
 
     monkeypatch.setattr("cpuinfo.get_cpu_info", ask_cpuinfo)
     host = Arm()
-    assert read_brand(host) == "Neoverse-N1" and read_flags(host) == {"asimd", "fp"}
+    assert read_cpu_model(host) == "Neoverse-N1" and read_flags(host) == {"asimd", "fp"}
     facts = {
         f"{fact.subject} {fact.name}": fact.value for fact in summary_facts(host) if isinstance(fact, Fact)
     }
@@ -122,7 +122,7 @@ def test_tools_of_py_cpuinfo_that_hang_are_not_waited_for(monkeypatch: pytest.Mo
     monkeypatch.setattr("cpuinfo.get_cpu_info", lambda: {"brand_raw": str(released.wait(60.0))})
     monkeypatch.setattr("hostdx.probes.system.processor.cpu.CPUINFO_S", 0.1)
     try:
-        brand = read_brand(Unnamed())
+        brand = read_cpu_model(Unnamed())
         assert isinstance(brand, Absent) and brand.kind == "timeout"
     finally:
         released.set()

@@ -13,7 +13,7 @@ from hostdx.probes.system.running import processes
 from hostdx.probes.system.running.allowed import find_pinned_cpus
 from hostdx.probes.system.running.cgroup import Cgroup, read_cgroup
 from hostdx.probes.system.running.job_identity import JobLook, JobTarget, compute_job_use, look_at_job
-from hostdx.probes.system.running.processes import own_family, read_process_table
+from hostdx.probes.system.running.processes import own_process_family, read_process_table
 from hostdx.probes.types import Absent, is_present
 from tests.fakes.hosts.processes import host_at, process
 from tests.fakes.hosts.tree import Tree
@@ -68,9 +68,9 @@ def test_the_app_above_us_is_no_other_and_the_shell_above_it_is(tmp_path: Path) 
     process(tmp_path, 14, "viewer", 25, parent=10)
     for pid, program in ((5, "bash"), (10, "python3.11"), (11, "python3.11"), (13, "python3.11")):
         (tmp_path / f"proc/{pid}/exe").symlink_to(f"/usr/bin/{program}")
-    assert set(own_family(Host(str(tmp_path)), 13)) == {10, 11, 13, 14}
+    assert set(own_process_family(Host(str(tmp_path)), 13)) == {10, 11, 13, 14}
     (tmp_path / "proc/10/exe").unlink()  # another user's: not readable, so not ours
-    assert set(own_family(Host(str(tmp_path)), 13)) == {11, 13}
+    assert set(own_process_family(Host(str(tmp_path)), 13)) == {11, 13}
 
 
 V2 = "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw"

@@ -15,9 +15,9 @@ from hostdx.probes.types import Json
 from hostdx.scenarios.analysis.compare.comparison import (
     _TELLS,
     compare_recordings,
+    effects_on_scores,
     kernel_faults_by_side,
     match_pattern,
-    score_effects,
 )
 from hostdx.scenarios.analysis.compare.conditions import unlike_loads
 from hostdx.scenarios.analysis.compare.effects import (
@@ -143,7 +143,7 @@ def test_the_io500_talk_says_what_the_talk_says() -> None:
         "mdtest-hard-write": 3.1,
     }
     assert {e.basis for e in between} == {"values"} and {e.runs for e in between} == {(1, 1)}
-    scores = {e.title: e for e in score_effects([before], [after], margin=0.05)}
+    scores = {e.title: e for e in effects_on_scores([before], [after], margin=0.05)}
     assert set(scores) == {"IO500 bandwidth (GiB/s)", "IO500 metadata (kIOPS)", "IO500 score"}
     bandwidth = scores["IO500 bandwidth (GiB/s)"]
     assert bandwidth.a == pytest.approx(1.2795, abs=1e-3)  # (2.019 * 1.731 * 1.410 * 0.544) ** 0.25
@@ -159,7 +159,7 @@ def test_only_the_way_into_the_kernel_is_a_known_pattern() -> None:
 
 
 def read(text: str, name: str) -> RunSummary:
-    return summarise_import(kinds.parse(ImportSource(name, text.encode())), name)
+    return summarise_import(kinds.parse_import(ImportSource(name, text.encode())), name)
 
 
 def fio(name: str, iops: float = 10_000, **options: object) -> RunSummary:
@@ -223,7 +223,7 @@ def test_ior_has_one_figure_in_import_and_comparison() -> None:
     lines = [line for line in texts.IOR.splitlines() if line.startswith("write ")]
     slower = lines[0].replace("16.00      16.00", "12.00      12.00").replace(" 2.00 ", " 2.67 ")
     text = texts.IOR.replace(lines[0], f"{slower}\n{lines[0]}")
-    result = kinds.parse(ImportSource("f", text.encode()))
+    result = kinds.parse_import(ImportSource("f", text.encode()))
     measure = next(m for m in result.measures if (m.workload, m.metric) == ("ior write", "bandwidth"))
     assert (measure.value, measure.of, len(measure.runs)) == (16 * 2**20, "max", 2)
     assert not result.contradictions

@@ -35,7 +35,7 @@ def file(name: str, text: str) -> ParsedImportFile:
         sha256=source.sha256_digest,
         bytes=source.size,
         modified="2026-11-24T00:00:00+00:00",
-        result=kinds.parse(source),
+        result=kinds.parse_import(source),
     )
 
 
@@ -131,7 +131,7 @@ def test_the_box_law_says_which_of_two_groups_is_broken() -> None:
 
 def test_darshan_bytes_of_a_module_that_is_not_shown_are_said() -> None:
     line = "DFS\t0\t7\tDFS_BYTES_WRITTEN\t1073741824\t/f\t/\tdaos\n"
-    result = kinds.parse(ImportSource("d", (texts.DARSHAN + line).encode()))
+    result = kinds.parse_import(ImportSource("d", (texts.DARSHAN + line).encode()))
     [trouble] = [t for t in result.troubles if t.id == "darshan.unseen"]
     assert trouble.subject == "DFS" and not any("DFS" in m.workload for m in result.measures)
 

@@ -24,7 +24,7 @@ HOUR_S = 3600
 
 
 def judge(text: str) -> Timeline:
-    timeline = judge_samples(kinds.parse(ImportSource("file", text.encode())))
+    timeline = judge_samples(kinds.parse_import(ImportSource("file", text.encode())))
     assert timeline is not None
     return timeline
 

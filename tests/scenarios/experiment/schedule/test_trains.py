@@ -16,9 +16,9 @@ from hostdx.scenarios.contract.plan import Metric, Workload
 from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
 from hostdx.scenarios.experiment.guards.watch import watch_for
-from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
+from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, measure_loads
 from hostdx.scenarios.experiment.schedule.blocks import BlockScheduler
-from hostdx.scenarios.experiment.schedule.slices import WarmUpSlice, slice_length
+from hostdx.scenarios.experiment.schedule.slices import WarmUpSlice, choose_slice_length
 from hostdx.scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from hostdx.scenarios.experiment.statistics.stats import percentile_ns
 from tests.fakes import FakeRun, FakeVariantBench
@@ -78,7 +78,7 @@ async def test_all_loads_of_a_slow_disk_are_measured_within_the_budget() -> None
         trains = FakeTrains(run.clock, rates, noise=white(number, 0.05), cold=0.1)
         return ScheduledLoad(BatchScheduler(run, workload, trains), lambda _: None)
 
-    await run_campaign(run, TimeBudget(60.0, run.clock), [entry(number) for number in range(7)], family=7)
+    await measure_loads(run, TimeBudget(60.0, run.clock), [entry(number) for number in range(7)], family=7)
     assert {verdict.verdict for verdict in run.of(ev.RunVerdict)} == {"slower"}
     assert run.clock.now() <= 61
     assert "budget" in {length.why for length in run.of(ev.SliceLengthChosen)}
@@ -171,7 +171,7 @@ async def test_what_is_too_slow_for_the_budget_is_left_out_and_the_others_are_me
         trains = FakeTrains(run.clock, dict.fromkeys("AB", rates[name]), noise=white(5, 0.02))
         return ScheduledLoad(BatchScheduler(run, workload, trains), lambda _: None)
 
-    await run_campaign(run, TimeBudget(20.0, run.clock), [entry(name) for name in rates], family=2)
+    await measure_loads(run, TimeBudget(20.0, run.clock), [entry(name) for name in rates], family=2)
     slow, quick = run.of(ev.RunVerdict)
     assert slow.verdict == "not measured" and "raise --budget" in (slow.reason or "")
     assert quick.verdict == "no material difference"
@@ -318,12 +318,12 @@ def warm_up_slices(
 
 def test_the_slice_grows_until_the_switch_does_not_show() -> None:
     """4 ms at half the rate after each switch: 40 % of the first quarter of 20 ms, 1.25 % of that of 640 ms."""
-    first = slice_length(warm_up_slices(0.02, 10_000, cost=0.5, cost_s=0.004), margin=0.05, most_s=2.0)
+    first = choose_slice_length(warm_up_slices(0.02, 10_000, cost=0.5, cost_s=0.004), margin=0.05, most_s=2.0)
     assert (first.why, first.settled) == ("switch", False)
     assert first.quarter is not None
     assert first.quarter.variant == "B"
     assert first.quarter.difference == pytest.approx(-0.4, abs=0.12)
     assert 0.4 < first.seconds < 0.9
     short, long = (warm_up_slices(s, 10_000, cost=0.5, cost_s=0.004) for s in (0.02, first.seconds))
-    second = slice_length([*short, *long], margin=0.05, most_s=2.0)
+    second = choose_slice_length([*short, *long], margin=0.05, most_s=2.0)
     assert (second.seconds, second.why, second.settled) == (pytest.approx(first.seconds), "switch", True)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hostdx.scenarios.experiment.sequential import SequentialComparison
 from hostdx.scenarios.experiment.statistics import distributions
-from hostdx.scenarios.experiment.statistics.dependence import batch_length, batch_means_and_weights
+from hostdx.scenarios.experiment.statistics.dependence import groups_per_unit, unit_means_and_weights
 from hostdx.scenarios.experiment.statistics.distributions import signed_rank_critical
 from hostdx.scenarios.experiment.statistics.drift import drifting_variants
 from hostdx.scenarios.experiment.statistics.hodges_lehmann import walsh_averages, walsh_ends
@@ -158,7 +158,7 @@ NOISES: dict[str, Callable[[random.Random], float]] = {
 @pytest.mark.parametrize("groups", some_always((24, 100), (400,)))
 def test_independent_groups_are_hardly_ever_put_together(noise: str, groups: int) -> None:
     rng = random.Random(f"{noise} {groups}")
-    called = sum(batch_length([NOISES[noise](rng) for _ in range(groups)]) > 1 for _ in range(200))
+    called = sum(groups_per_unit([NOISES[noise](rng) for _ in range(groups)]) > 1 for _ in range(200))
     assert called <= 8  # 1 % of 200 is 2
 
 
@@ -167,13 +167,13 @@ def test_fair_coins_of_correlated_noise_are_independent() -> None:
     called = 0
     for _ in range(150):
         sizes = draw_wandering(rng, 200, 20, 0.1)
-        called += batch_length([rng.choice((-1, 1)) * size for size in sizes]) > 1
+        called += groups_per_unit([rng.choice((-1, 1)) * size for size in sizes]) > 1
     assert called <= 6
 
 
 def test_a_wandering_side_makes_batches() -> None:
     rng = random.Random(9)
-    lengths = [batch_length(draw_wandering(rng, 400, 10)) for _ in range(50)]
+    lengths = [groups_per_unit(draw_wandering(rng, 400, 10)) for _ in range(50)]
     assert sum(length > 10 for length in lengths) >= 48
     assert all(400 // length >= 8 for length in lengths)
 
@@ -195,15 +195,15 @@ def missed_share(length: float, groups: int) -> float:
 
 @pytest.mark.parametrize("length", [3, 10])
 def test_the_interval_of_a_wandering_side_covers(length: float) -> None:
-    """Without batches it misses in 17 and 57 % (measured with `batch_length` put out)."""
+    """Without batches it misses in 17 and 57 % (measured with `groups_per_unit` put out)."""
     assert missed_share(length, 400) <= 0.12
 
 
 def test_batches_are_weighted_means_and_the_rest_joins_the_last() -> None:
-    means, weights = batch_means_and_weights([1.0, 2.0, 3.0, 4.0, 5.0], [1.0, 3.0, 1.0, 1.0, 2.0], 2)
+    means, weights = unit_means_and_weights([1.0, 2.0, 3.0, 4.0, 5.0], [1.0, 3.0, 1.0, 1.0, 2.0], 2)
     assert means == pytest.approx([1.75, 4.25])
     assert weights == pytest.approx([4.0, 4.0])
-    assert batch_means_and_weights([1.0, 2.0], None, 1) == ([1.0, 2.0], [1.0, 1.0])
+    assert unit_means_and_weights([1.0, 2.0], None, 1) == ([1.0, 2.0], [1.0, 1.0])
 
 
 def test_the_verdict_tells_of_batches() -> None:

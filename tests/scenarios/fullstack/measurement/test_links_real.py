@@ -11,9 +11,9 @@ import pytest
 from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.files.private_directory import PrivateDirectory, inode_of
 from hostdx.probes.reading.host import Host
-from hostdx.probes.reading.process_stat import read_own_stat
+from hostdx.probes.reading.process_stat import read_live_stat
 from hostdx.scenarios.fullstack.measurement.bench import StreamBench
-from hostdx.scenarios.fullstack.measurement.messages import OpenStreams, OwnLink, Side
+from hostdx.scenarios.fullstack.measurement.messages import OpenStreams, OwnLink, SliceJob
 from hostdx.scenarios.fullstack.measurement.own_links import FLOWS, cpu_mask_text
 from tests.needs import NET_NAMESPACE, ROOT, needs, program
 from tests.scenarios.fullstack.test_fullstack_real import STATION, pids_of
@@ -26,7 +26,7 @@ for f in hdx[sr]/mtu hdx[sr]/queues/*/*ps_*; do echo $f $(cat $f); done"""
 def read_settings() -> list[dict[str, str]]:
     """Of each name space that our station holds."""
     (station,) = (
-        p for p in pids_of(STATION) if (stat := read_own_stat(str(p))) and stat.parent_pid == os.getpid()
+        p for p in pids_of(STATION) if (stat := read_live_stat(str(p))) and stat.parent_pid == os.getpid()
     )
     rows = []
     for fd in Path(f"/proc/{station}/fd").iterdir():
@@ -51,8 +51,8 @@ async def measure_links(directory: Path) -> tuple[list[dict[str, str]], StreamBe
         await bench.prepare_files(None)
         await bench.open("hostdx-test-links", OpenStreams(where="namespaces", links=links))
         seen_settings = read_settings()
-        network = [Side(job="network", link=number) for number in range(len(links))]
-        await bench.measure_batch([*network, Side(job="direct"), Side(job="zerocopy")], range(6), 0.1)
+        network = [SliceJob(job="network", link=number) for number in range(len(links))]
+        await bench.measure_batch([*network, SliceJob(job="direct"), SliceJob(job="zerocopy")], range(6), 0.1)
     finally:
         await bench.close()
         private.close()
@@ -79,7 +79,7 @@ def test_each_link_has_its_setting_and_carries_bytes() -> None:
         ]
         assert masks.count([1 << cpu for cpu in cpus]) == 2
     assert all(cost.bytes > 0 for cost in bench.costs.values()) and len(bench.costs) == 6
-    lent = bench.costs[Side(job="zerocopy")]
+    lent = bench.costs[SliceJob(job="zerocopy")]
     assert lent.sends > 0 and lent.copied == lent.sends  # a veth's receiver may keep them
     assert {path: path.read_text() for path in before} == before
 

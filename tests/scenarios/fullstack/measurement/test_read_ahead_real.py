@@ -10,10 +10,10 @@ import pytest
 from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.files.private_directory import PrivateDirectory, inode_of
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.diskstats import moved_bytes
+from hostdx.probes.system.disk.diskstats import disk_bytes
 from hostdx.probes.system.disk.topology import DirectoryPlacement, find_placement
 from hostdx.scenarios.fullstack.measurement.bench import StreamBench
-from hostdx.scenarios.fullstack.measurement.messages import Job, OpenStreams, Side
+from hostdx.scenarios.fullstack.measurement.messages import Job, OpenStreams, SliceJob
 from tests.needs import ROOT, needs
 from tests.real.trim_disk import TrimDisk
 
@@ -33,9 +33,9 @@ async def read_ratios(directory: Path) -> dict[Job, float]:
         await bench.open("hostdx-test-streams", OpenStreams(where="loopback"))
         jobs: tuple[Job, ...] = ("copy", "sendfile", "direct")
         for job in jobs:
-            before = moved_bytes(Host(), place.leaves, "read")
-            train = await bench.measure_batch([Side(job=job)], [0] * 8, 0.02)
-            after = moved_bytes(Host(), place.leaves, "read")
+            before = disk_bytes(Host(), place.leaves, "read")
+            train = await bench.measure_batch([SliceJob(job=job)], [0] * 8, 0.02)
+            after = disk_bytes(Host(), place.leaves, "read")
             assert before is not None and after is not None
             by_job[job] = (after - before) / train.sides[0].bytes
     finally:

@@ -11,7 +11,7 @@ from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.engine.measured import BenchRefused, MeasurementInvalid
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
-from hostdx.scenarios.iosched.measurement.mixed import MIXES, MixedBench, WorkerMix, files_bytes
+from hostdx.scenarios.iosched.measurement.mixed import MIXES, MixedBench, WorkerMix, file_sizes_of_mixes
 from tests.fakes.held import open_private
 
 MIX = {mix.id: mix for mix in MIXES}
@@ -40,7 +40,7 @@ async def test_every_role_gives_its_metric_and_the_onset_stands_apart(tmp_path: 
 
 async def test_a_spent_budget_refuses_the_block(tmp_path: Path) -> None:
     mix = MIX["writers-reader"]
-    files = sum(files_bytes(32 * MIB, [mix]).values())
+    files = sum(file_sizes_of_mixes(32 * MIB, [mix]).values())
     bench = make_bench(tmp_path, cap=files + 4 * MIB)
     try:
         await bench.prepare_files([mix])

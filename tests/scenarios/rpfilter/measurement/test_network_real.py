@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.engine.measured import BenchRefused, MeasurementInvalid
-from hostdx.probes.reading.process_stat import is_running, read_own_stat
+from hostdx.probes.reading.process_stat import is_running, read_live_stat
 from hostdx.scenarios.rpfilter.measurement.firewall_rules import Treatment
 from hostdx.scenarios.rpfilter.measurement.network import LabNetwork
 from hostdx.scenarios.rpfilter.measurement.route_set import RouteSet
@@ -54,10 +54,10 @@ async def test_the_check_costs_and_the_live_system_is_as_before() -> None:
         await network.set_up(ROUTES, ipv6=True)
         costs: dict[str, list[float]] = {"none": [], "check": []}
         for treatment in (NONE, CHECK, CHECK, NONE) * 2:
-            await network.make_active(treatment)
+            await network.apply_treatment(treatment)
             measured = await network.measure("udp", "IPv6", 0.3)
             costs[treatment.rule_kind].append(measured.values["ns/packet"])
-        await network.make_active(
+        await network.apply_treatment(
             Treatment(rule_kind="none", protocol="IPv4", rp_filter=1, ends="input")
         )  # writes a setting
     finally:
@@ -81,7 +81,7 @@ async def test_the_check_costs_and_the_live_system_is_as_before() -> None:
     ids=lambda t: f"{t.rule_kind}-{t.protocol}-{t.hook}-{t.priority}-{len(t.flags)}-{t.rp_filter}",
 )
 async def test_every_variant_is_proved(network: LabNetwork, treatment: Treatment) -> None:
-    ready = await network.make_active(treatment)
+    ready = await network.apply_treatment(treatment)
     assert ready.spoofed == (20 if treatment.catches else 0)
     measured = await network.measure("udp", treatment.protocol, 0.05)
     assert measured.operations > 0
@@ -96,18 +96,18 @@ async def test_the_forms_of_iptables_and_no_trace_of_them_afterwards(
     need(program(command))
     treatment = Treatment(rule_kind="check", protocol="IPv6", loader=loader, table="raw")  # type: ignore[arg-type]
     try:
-        assert (await network.make_active(treatment)).spoofed == 20
+        assert (await network.apply_treatment(treatment)).spoofed == 20
     except MeasurementInvalid as error:
         not_here(f"this kernel has no {loader} rpfilter: {error}")
-    assert (await network.make_active(NONE)).spoofed == 0
+    assert (await network.apply_treatment(NONE)).spoofed == 0
 
 
 async def test_a_variant_that_is_not_what_it_says_is_not_applicable(network: LabNetwork) -> None:
     with pytest.raises(MeasurementInvalid, match="spoofed packets arrived"):
-        await network.make_active(Treatment(rule_kind="none", protocol="IPv6", catches=True))
+        await network.apply_treatment(Treatment(rule_kind="none", protocol="IPv6", catches=True))
     with pytest.raises(MeasurementInvalid, match="not active"):
         await network.measure("udp", "IPv6", 0.05)
-    await network.make_active(NONE)  # and it goes on
+    await network.apply_treatment(NONE)  # and it goes on
 
 
 @needs(program("nft"))
@@ -118,22 +118,22 @@ async def test_without_ipv6_the_ipv4_variants_work_and_the_others_say_why() -> N
         not_here(f"no network namespace can be made here: {error}")
     try:
         assert (await network.set_up(ROUTES, ipv6=False)).ipv6_routes == 0
-        assert (await network.make_active(Treatment(rule_kind="check", protocol="IPv4"))).spoofed == 20
+        assert (await network.apply_treatment(Treatment(rule_kind="check", protocol="IPv4"))).spoofed == 20
         with pytest.raises(MeasurementInvalid, match="no IPv6"):
-            await network.make_active(CHECK)
+            await network.apply_treatment(CHECK)
     finally:
         await network.close()
 
 
 async def test_tcp_with_and_without_offloads(network: LabNetwork) -> None:
     for offload in (False, True):
-        await network.make_active(CHECK, offload=offload)
+        await network.apply_treatment(CHECK, offload=offload)
         measured = await network.measure("tcp", "IPv6", 0.2)
         assert measured.values["MB/s"] > 1
 
 
 async def test_a_cancelled_block_stops_at_once_and_the_next_one_works(network: LabNetwork) -> None:
-    await network.make_active(NONE)
+    await network.apply_treatment(NONE)
     block = asyncio.ensure_future(network.measure("udp", "IPv6", 60.0))
     while not cpu_ticks(network.process_id):
         await asyncio.sleep(0.01)
@@ -143,7 +143,7 @@ async def test_a_cancelled_block_stops_at_once_and_the_next_one_works(network: L
 
 
 def cpu_ticks(pid: int) -> int:
-    stat = read_own_stat(pid)
+    stat = read_live_stat(pid)
     assert stat is not None
     return stat.system_ticks
 
@@ -152,7 +152,7 @@ async def test_two_at_once_do_not_collide(network: LabNetwork) -> None:
     other = await LabNetwork.start(f"hostdx-other-{os.getpid()}")
     try:
         await other.set_up(ROUTES, ipv6=True)
-        await asyncio.gather(network.make_active(CHECK), other.make_active(NONE))
+        await asyncio.gather(network.apply_treatment(CHECK), other.apply_treatment(NONE))
         first, second = await asyncio.gather(
             network.measure("udp", "IPv6", 0.2), other.measure("udp", "IPv6", 0.2)
         )

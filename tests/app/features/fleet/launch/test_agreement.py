@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from hostdx.app.features.fleet.launch import agreement
-from hostdx.app.features.fleet.launch.agreement import ask_consent, read_plan
+from hostdx.app.features.fleet.launch.agreement import ask_which_may_start, read_plan
 from hostdx.probes.reading.lossless_json import encode
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.plan import Plan
@@ -31,7 +31,7 @@ def test_each_group_is_agreed_to_by_itself(monkeypatch: pytest.MonkeyPatch) -> N
     answers = iter([False, True])
     lines: list[str] = []
     monkeypatch.setattr(agreement.consent, "ask_yes_no", lambda _question: next(answers))
-    may = ask_consent(PLANS, yes=False, show=lines.append, fold=lambda names: ",".join(names))
+    may = ask_which_may_start(PLANS, yes=False, show=lines.append, fold=lambda names: ",".join(names))
     assert may == {"n4", "n5"}
     text = "\n".join(lines)
     assert all(value in text for value in ("n1,n2,n3", "/sys/x", "bfq", "none", "mq", "kyber"))
@@ -39,8 +39,8 @@ def test_each_group_is_agreed_to_by_itself(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_without_a_terminal_nothing_is_agreed_to(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", None)
-    assert ask_consent(PLANS, yes=False, show=lambda _line: None, fold=",".join) == {"n5"}
-    assert ask_consent(PLANS, yes=True, show=lambda _line: None, fold=",".join) == set(PLANS)
+    assert ask_which_may_start(PLANS, yes=False, show=lambda _line: None, fold=",".join) == {"n5"}
+    assert ask_which_may_start(PLANS, yes=True, show=lambda _line: None, fold=",".join) == set(PLANS)
 
 
 @every_case(

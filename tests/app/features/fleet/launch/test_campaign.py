@@ -85,7 +85,7 @@ def test_what_a_connection_has_started_ends_with_it(
 
 def test_each_node_runs_its_own_plan_and_no_other(fleet: FakeFleet) -> None:
     campaign = make_campaign(fleet, "fake", "n1", "other1", "held1")
-    campaign.measure_nodes(0, campaign.agreed_plans(campaign.fetch_plans(campaign.head.nodes, [])), [])
+    campaign.measure_nodes(0, campaign.ask_consents(campaign.fetch_plans(campaign.head.nodes, [])), [])
     assert first_states(campaign) == {"n1": "answered", "other1": "skipped", "held1": "skipped"}
     assert "pid 7" in campaign.folder.read_answers()["held1", 0].reason
 
@@ -93,10 +93,10 @@ def test_each_node_runs_its_own_plan_and_no_other(fleet: FakeFleet) -> None:
 def test_changes_are_agreed_to(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hostdx.app.run.consent.ask_yes_no", lambda _question: False)
     campaign = make_campaign(fleet, "fake", "n1", "ask1", "old1")
-    may = campaign.agreed_plans(campaign.fetch_plans(campaign.head.nodes, []))
+    may = campaign.ask_consents(campaign.fetch_plans(campaign.head.nodes, []))
     assert set(may) == {"n1"} and first_states(campaign) == {"ask1": "skipped", "old1": "skipped"}
     with pytest.raises(Failure) as error:
-        campaign.agreed_plans(campaign.fetch_plans(["ask1"], []))
+        campaign.ask_consents(campaign.fetch_plans(["ask1"], []))
     assert error.value.status == COULD_NOT
 
 
@@ -217,11 +217,11 @@ def test_what_is_no_node_is_refused(text: str) -> None:
 def test_where_most_did_not_answer_it_could_not_be_done(
     fleet: FakeFleet, nodes: tuple[str, ...], status: int
 ) -> None:
-    from hostdx.app.features.fleet.cli.launch_options import report_outcome
+    from hostdx.app.features.fleet.cli.launch_options import report_and_get_exit_status
 
     campaign = make_campaign(fleet, TRIAGE, *nodes)
     campaign.triage_nodes()
-    assert report_outcome(campaign, 0.05) == status
+    assert report_and_get_exit_status(campaign, 0.05) == status
 
 
 def test_nodes_begin_together(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:

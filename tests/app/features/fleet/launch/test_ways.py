@@ -70,7 +70,7 @@ def test_plans_and_runs_over_a_gateway(
     monkeypatch.setenv("CLUSTERSHELL_GW_PYTHON_EXECUTABLE", sys.executable)
     fleet_run = make_campaign(FakeFleet(tmp_path), "fake", "n1", "rubbish1", "n2")
     for round in (0, 1):
-        plans = fleet_run.agreed_plans(
+        plans = fleet_run.ask_consents(
             fleet_run.fetch_plans(fleet_run.unanswered_nodes(fleet_run.head.nodes, round), [], round), round
         )
         fleet_run.measure_nodes(round, plans, [])

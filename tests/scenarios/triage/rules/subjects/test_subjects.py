@@ -9,9 +9,9 @@ from hostdx.probes.types import Absent
 from hostdx.scenarios.triage.rules.rule_file import RuleText
 from hostdx.scenarios.triage.rules.subjects.array import multipath_rows
 from hostdx.scenarios.triage.rules.subjects.cpu import policy_rows
-from hostdx.scenarios.triage.rules.subjects.irq import queue_irqs_of
+from hostdx.scenarios.triage.rules.subjects.irq import used_queue_irqs
 from hostdx.scenarios.triage.rules.subjects.pci import pci_rows
-from hostdx.scenarios.triage.rules.subjects.process import all_processes, process_fault_rows
+from hostdx.scenarios.triage.rules.subjects.process import all_processes, odd_process_rows
 from hostdx.scenarios.triage.rules.subjects.service_log import (
     rows_of_service_lines,
     rows_of_unlisted_service_lines,
@@ -66,8 +66,8 @@ def test_interrupts_that_are_named_by_a_bus_address_are_the_cards(tmp_path: Path
     lines = "".join(f" {40 + n}:   9  0  IR-PCI-MSIX {name}\n" for n, name in enumerate(interrupt_names))
     tree.put("proc/interrupts", f"      CPU0  CPU1\n{lines}")
     host = tree.host()
-    assert queue_irqs_of(host, Absent(""), ["eth0", "0000:c1:00.0"]) == ("40",)
-    assert queue_irqs_of(host, Absent(""), ["nvme0"]) == ("42",)
+    assert used_queue_irqs(host, Absent(""), ["eth0", "0000:c1:00.0"]) == ("40",)
+    assert used_queue_irqs(host, Absent(""), ["nvme0"]) == ("42",)
 
 
 def test_paths_of_equal_priority_in_groups_of_their_own(tmp_path: Path) -> None:
@@ -141,4 +141,4 @@ def test_processes_by_their_status_alone(tmp_path: Path) -> None:
         tree.put(f"/proc/{pid}/status", f"Name:\t{name}\nState:\t{state}\nPid:\t{pid}\nPPid:\t{parent}\n")
     host = tree.host()
     assert [process.name for process in all_processes(host)] == ["mariadbd"]
-    assert [(row.subject, row["kind"]) for row in process_fault_rows(host)] == [("mariadbd [812]", "stopped")]
+    assert [(row.subject, row["kind"]) for row in odd_process_rows(host)] == [("mariadbd [812]", "stopped")]
