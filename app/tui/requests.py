@@ -160,11 +160,12 @@ class AppRequests(App[int]):
 
         run_hostdx(self, LOOK, take_changes)
 
-    def read_host(self) -> None:
-        """Triage once more."""
+    def read_host(self, *, programs: bool = False) -> None:
+        """Triage once more. `programs`: what programs of this host say counts, too."""
         if self.triage is not None:
             self.triage.close()
-        self.triage = EventChild([*launch.HOSTDX, "triage", "--events", "-"])
+        options = ["--programs"] if programs else []
+        self.triage = EventChild([*launch.HOSTDX, "triage", *options, "--events", "-"])
         self.watch_triage()
 
     # Opening

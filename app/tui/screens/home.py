@@ -59,7 +59,7 @@ class HomeScreen(Base):
         Binding("r", "recordings", "recordings"),
         Binding("a", "attach", "follow the run"),
         Binding("f", "facts", "all facts"),
-        Binding("R", "again", "read the host again", show=False),
+        Binding("R", "again", "read the host again and ask its programs", show=False),
         Binding("q", "back", "quit"),
         Binding("tab", "other", "next list", show=False),
         *(Binding(q.key, f"ask('{q.key}')", q.words, show=False) for q in list_questions() if q.key),
@@ -229,5 +229,5 @@ class HomeScreen(Base):
         self.shell.offer_undo(asked=True)
 
     def action_again(self) -> None:
-        self.shell.read_host()
+        self.shell.read_host(programs=True)
         self.show()

@@ -10,7 +10,14 @@ from functools import partial
 from hostdx.app.recordings.answers import unlisted_findings
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.terminal.glyphs import SIGNS, clean_text
-from hostdx.app.terminal.lines import Line, cell_width, crop_line, text_line, wrap_text
+from hostdx.app.terminal.lines import (
+    Line,
+    cell_width,
+    crop_line,
+    line_with_key_names,
+    text_line,
+    wrap_text,
+)
 from hostdx.app.tui.widgets.picker import Picker, PickerRow
 from hostdx.scenarios.contract.finding import LOUD, SEVERITIES, Finding, severity_count_text
 
@@ -137,6 +144,8 @@ class FindingsPanel(Picker):
             if unreadable:
                 words = f"{unreadable} could not run" if width >= 70 else f"{unreadable} without"
                 self.note += [("   ", "text"), (words, "unknown")]
+            if width >= 100 and session.began is not None and not session.began.options.get("programs"):
+                self.note += [("   ", "text"), *line_with_key_names("[R] asks its programs, too", "dim")]
         if self._is_own_run:
             self.note = text_line(_count_by_severity(session), "dim")
         return super().draw(width, height)

@@ -17,7 +17,7 @@ from hostdx.app.run import launch
 from hostdx.app.terminal.lines import cell_width, wrap_text
 from hostdx.app.terminal.process import read_start_ticks
 from hostdx.app.tui import requests
-from hostdx.app.tui.children.event_child import CommandOutcome
+from hostdx.app.tui.children.event_child import CommandOutcome, EventChild
 from hostdx.app.tui.screens.home import HomeScreen
 from hostdx.app.tui.screens.live import LiveScreen
 from hostdx.app.tui.screens.recordings import RecordingsScreen
@@ -227,6 +227,21 @@ async def test_a_left_over_change_is_offered_to_be_undone(
         assert "y undo" not in grid(app) and "Nothing is left to undo." in grid(app)
         await keys(pilot, "escape")
         assert "not undone" not in grid(app)
+
+
+async def test_reading_the_host_again_asks_its_programs_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[list[str]] = []
+
+    def start_child(argv: list[str]) -> EventChild:
+        started.append(argv)
+        return child_of("triage")
+
+    async with run_app(tmp_path, triage="triage") as (_, pilot):
+        monkeypatch.setattr(requests, "EventChild", start_child)
+        await keys(pilot, "R")
+    assert ["--programs" in argv for argv in started] == [True]
 
 
 async def test_a_file_is_imported_from_the_recordings_screen(
