@@ -120,7 +120,9 @@ def _recording_line(listing: RecordingRow, answer: HeadlineAnswer | None, width:
     name, role = (listing.name, EXAMPLE) if listing.is_example else (entry.scenario, "strong")
     left: Line = [*pad_line(crop_line(text_line(name, role), _NAME), _NAME + 1), (f"{when}  ", "dim")]
     if entry.state != "done" and not listing.is_example:
-        left.append((f"{listing.sign} ", listing.role))
+        # the answer says in words how it ended
+        sign = listing.sign.partition(" ")[0] if answer is not None else listing.sign
+        left.append((f"{sign} ", listing.role))
     elif answer is not None:
         left.append((f"{SIGNS.get(answer.weight, '?')} ", answer.weight))
     if entry.label:

@@ -13,15 +13,21 @@ from hostdx.scenarios.contract.model import Scenario
 from hostdx.scenarios.contract.option_value import command_arguments
 from hostdx.scenarios.contract.plan import Option
 
+_PROGRAMS = click.Option(
+    ("--programs",),
+    is_flag=True,
+    help="Each node also asks its programs (zpool, lvs, smartctl, ...): up to 20 s.",
+)
 
-@click.command(params=launch_parameters())
-def triage(**values: object) -> int:
+
+@click.command(params=[*launch_parameters(), _PROGRAMS])
+def triage(programs: bool, **values: object) -> int:
     """Check many nodes with every read-only rule. Needs only Python 3.11 there; writes nothing that stays."""
     from hostdx.app.features.fleet.folder import TRIAGE
     from hostdx.app.features.fleet.launch.rounds import MARGIN
 
-    fleet = make_campaign(TRIAGE, {}, values)
-    fleet.triage_nodes()
+    fleet = make_campaign(TRIAGE, {"programs": True} if programs else {}, values)
+    fleet.triage_nodes(programs=programs)
     return report_and_get_exit_status(fleet, MARGIN)
 
 

@@ -79,9 +79,9 @@ class FleetCampaign:
         """Those without an answer yet: of an earlier start, what was answered stands."""
         return [node for node in nodes if self._answer_state(node, round) != "answered"]
 
-    def triage_nodes(self) -> None:
-        """Every node's triage."""
-        errand = self._reading_order((TRIAGE, "--json"))
+    def triage_nodes(self, *, programs: bool = False) -> None:
+        """Every node's triage. `programs`: the nodes ask their own programs, too."""
+        errand = self._reading_order((TRIAGE, "--json", *(["--programs"] if programs else [])))
         self._make_calls(
             "triage",
             self.unanswered_nodes(self.head.nodes, 0),

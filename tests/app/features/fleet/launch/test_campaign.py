@@ -73,6 +73,24 @@ def test_each_node_has_its_state(fleet: FakeFleet) -> None:
     assert sorted(path.name for path in (campaign.folder.path / "nodes").iterdir()) == ["n1", "n2"]
 
 
+def test_the_nodes_ask_their_programs_where_that_is_wanted(
+    fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hostdx.app.features.fleet.launch.campaign import FleetCampaign
+
+    orders: list[tuple[str, ...]] = []
+    make_order = FleetCampaign._reading_order
+
+    def keep_order(campaign: FleetCampaign, words: tuple[str, ...]) -> object:
+        orders.append(words)
+        return make_order(campaign, words)
+
+    monkeypatch.setattr(FleetCampaign, "_reading_order", keep_order)
+    for programs in (False, True):
+        make_campaign(fleet, TRIAGE, "n1", resumed=programs).triage_nodes(programs=programs)
+    assert orders == [(TRIAGE, "--json"), (TRIAGE, "--json", "--programs")]
+
+
 def test_what_a_connection_has_started_ends_with_it(
     fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
