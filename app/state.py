@@ -64,8 +64,10 @@ def make_private_dir(directory: Path, mode: int = 0o700) -> Path:
     on the way: they could put a link to any place there.
     """
     if directory.parent.name == "hostdx" or state_dir() in directory.parents:
-        make_private_dir(directory.parent)  # who may write there could replace this directory
-    if owner_text := find_known_path_writers(str(_nearest_existing(directory.parent))):
+        make_private_dir(
+            directory.parent
+        )  # who may write there could put another directory in this one's place
+    if owner_text := find_known_path_writers(str(nearest_existing(directory.parent))):
         raise Failure(f"{directory}: {owner_text}; {ROOTS_OWN}")
     try:
         for parent in reversed(directory.parents):
@@ -131,7 +133,7 @@ def remedy_text(error: OSError, elsewhere: str = ELSEWHERE) -> str:
     return advice_for_failed_write(error.errno, elsewhere)
 
 
-def _nearest_existing(directory: Path) -> Path:
+def nearest_existing(directory: Path) -> Path:
     """It, or the nearest one above."""
     return next((path for path in (directory, *directory.parents) if os.path.lexists(path)), Path("/"))
 

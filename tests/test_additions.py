@@ -1,7 +1,8 @@
-"""CONTRIBUTING, "Where do I add …", followed literally in a copy of the tree: six additions, each in one folder."""
+"""CONTRIBUTING, "Five additions, worked", followed literally in a copy of the tree."""
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,156 +21,10 @@ COPIED = (
     "pyproject.toml",
 )
 
-ADDED = {
-    # a scenario: its card, itself; found by itself
-    "scenarios/nap/__init__.py": '''"""How late does this host wake a process?"""
-
-from hostdx.scenarios.contract.card import Card, Complaint
-
-CARD = Card(id="nap", complaint=Complaint("timers come late"))
-''',
-    "scenarios/nap/scenario.py": '''"""Scenario `nap`: how late a process is woken."""
-
-from __future__ import annotations
-
-from typing import ClassVar
-
-from hostdx.probes.reading.host import Host
-from hostdx.scenarios.contract.card import Card
-from hostdx.scenarios.contract.model import OptionMap, PreparedRun, Run, Scenario
-from hostdx.scenarios.nap import CARD
-from hostdx.scenarios.nap.results import Lateness
-from hostdx.scenarios.contract.plan import Option, PlannedStep
-
-
-class Nap(Scenario):
-    id: ClassVar[str] = "nap"
-    card: ClassVar[Card] = CARD
-    title: ClassVar[str] = "How late is a timer?"
-    question: ClassVar[str] = "How long after its time is a process woken on this host?"
-    why: ClassVar[str] = "A program that waits for a timer is as late as the host makes it."
-    answers: ClassVar[str] = "milliseconds after the time asked for"
-    takes_s: ClassVar[float] = 1.0
-    measures: ClassVar[bool] = False
-    options: ClassVar[tuple[Option, ...]] = ()
-
-    def prepare(self, host: Host, options: OptionMap) -> PreparedRun:
-        plan = self.make_plan(steps=(PlannedStep("nap", "sleep", 0.1),), seconds=0.1)
-        return PreparedRun(plan, self._run)
-
-    async def _run(self, run: Run) -> None:
-        with run.begin_step("nap", "sleep"):
-            before = run.clock.now()
-            await run.clock.sleep(0.1)
-            run.emit(Lateness(t=run.elapsed_s(), value=run.clock.now() - before - 0.1))
-''',
-    # a view: of the result of a scenario, in the report
-    "scenarios/nap/results.py": '''"""How late it was."""
-
-from __future__ import annotations
-
-from typing import ClassVar
-
-from hostdx.probes.units import format_duration
-from hostdx.scenarios.contract import ranges as of
-from hostdx.scenarios.contract.results.document import Part, paragraph_of
-from hostdx.scenarios.contract.results.result import Result
-
-
-class Lateness(Result, frozen=True, tag="nap.lateness/1"):
-    name: ClassVar[str] = "lateness"
-    value: of.Change
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        return (paragraph_of(f"woken {format_duration(abs(self.value))} off its time"),)
-''',
-    # a rule: data, tested by its own rows
-    "scenarios/nap/rules.toml": """[[rule]]
-id = "nap.slack"
-title = "the kernel"
-each = "/proc/sys/kernel"
-read.comm = { path = "ostype" }
-when = "comm != ''"
-text = "this is {comm}"
-source = "/proc/sys/kernel/ostype"
-why = "Only to be found."
-tests = [
-  { is = "found", row = { comm = "init" } },
-  { is = "fine", row = { comm = "" } },
-]
-""",
-    # a fact of triage
-    "scenarios/nap/glance.py": '''"""The clock, at a glance."""
-
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from hostdx.probes.reading.host import Host
-from hostdx.probes.types import FactOrUnread, make_fact
-
-
-def glance(host: Host) -> Iterator[FactOrUnread]:
-    path = "/proc/self/timerslack_ns"
-    yield make_fact("timers", "slack", host.read_integer(path), path, "ns")
-''',
-    # an importer; the order in which contents are recognised is one list beside the families
-    "probes/imports/cpu/napbench.py": '''"""`napbench`: one line, `napbench: 1.5 ms late`."""
-
-from __future__ import annotations
-
-from hostdx.probes.imports.model import ImportedMeasure, ImportRefusedError, ImportResult
-from hostdx.probes.imports.numbers import parse_number
-from hostdx.probes.imports.source import ImportSource
-
-
-def parse(source: ImportSource) -> ImportResult:
-    for line in source.read_lines():
-        if (late := parse_number(line.split()[1])) is not None:
-            measured = ImportedMeasure(workload="timer", metric="late", value=late, unit="ms", better="less")
-            return ImportResult(kind="napbench", tool="napbench", measures=(measured,))
-    raise ImportRefusedError("napbench: no figure", "run it again")
-''',
-    # a feature, with a command
-    "app/features/nap/__init__.py": '''"""How late a timer is, without a run."""
-
-from hostdx.app.feature import CommandEntry, Feature
-
-ENTRY = CommandEntry("hostdx.app.features.nap.command:nap", "Sleep, and say how late.", after="pin")
-FEATURE = Feature(commands={"nap": ENTRY})
-''',
-    "app/features/nap/command.py": '''"""`hostdx nap`."""
-
-import time
-
-import click
-
-
-@click.command()
-def nap() -> int:
-    """Sleep for a tenth of a second, and say how late it woke."""
-    before = time.monotonic()
-    time.sleep(0.1)
-    click.echo(f"late by {time.monotonic() - before - 0.1:.6f} s")
-    return 0
-''',
-}
-LISTED = {
-    "probes/imports/formats/kinds.toml": (
-        (
-            "[numactl]\n",
-            "[napbench]\ntitle = \"napbench output\"\nrecognise = ['\\Anapbench: ']\n[numactl]\n",
-        ),
-    ),
-    "probes/imports/kinds.py": (
-        ("hwloc, numactl,", "hwloc, napbench, numactl,"),
-        (
-            '    _code_kind("numactl",',
-            '    _code_kind("napbench", napbench.parse),\n    _code_kind("numactl",',
-        ),
-    ),
-}
+# "`FILE`:" is a new file; the other two add to one that is there
+BLOCK = re.compile(r"^(At the end of |First in `KINDS` of |)`([\w/.-]+)`:\n\n```\w+\n(.*?)^```$", re.M | re.S)
+ADDITIONS = BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text())
+KINDS = "KINDS: tuple[ImportKind, ...] = (\n"
 
 
 @pytest.fixture(scope="module")
@@ -181,16 +36,17 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         else:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
-    for name, text in ADDED.items():
-        assert not (folder / name).exists()
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text)
-    for name, changes in LISTED.items():
-        text = (folder / name).read_text()
-        for old, new in changes:
-            assert text.count(old) == 1
-            text = text.replace(old, new)
-        (folder / name).write_text(text)
+    for place, name, text in ADDITIONS:
+        file = folder / name
+        assert file.exists() == bool(place)
+        file.parent.mkdir(exist_ok=True)
+        before = file.read_text() if place else ""
+        assert not place.startswith("First") or before.count(KINDS) == 1
+        file.write_text(
+            before.replace(KINDS, KINDS + text)
+            if place.startswith("First")
+            else f"{before}\n{text}".lstrip("\n")
+        )
     return folder
 
 
@@ -211,8 +67,10 @@ HOSTDX = (sys.executable, "-P", "-m", "hostdx.app.cli")
 
 
 def test_each_addition_lies_in_one_folder() -> None:
-    folders = {"/".join(name.split("/")[:2]) for name in (*ADDED, *LISTED)}
-    assert folders == {"scenarios/nap", "probes/imports", "app/features"}
+    folders = ["/".join(name.split("/")[:2]) for _, name, _ in ADDITIONS]
+    assert list(dict.fromkeys(folders)) == [
+        "scenarios/triage", "probes/engine", "probes/imports", "scenarios/nap", "app/features",
+    ]  # fmt: skip
 
 
 def test_the_contracts_hold(copy: Path) -> None:
@@ -227,12 +85,20 @@ def test_all_of_them_are_found(copy: Path) -> None:
     events = [json.loads(line) for line in output(copy, *HOSTDX, "triage", "--events", "-").splitlines()]
     [offer] = [e for e in events if e["type"] == "offer" and e["id"] == "nap"]
     assert offer["card"]["complaint"]["words"] == "timers come late" and not offer.get("blocked")
-    assert any(e["type"] == "fact" and e["subject"] == "timers" for e in events)
-    assert any(e["type"] == "finding" and e["finding"]["id"] == "nap.slack" for e in events)
+    (setting := copy / "tree/proc/sys/net/core/busy_poll").parent.mkdir(parents=True)
+    setting.write_text("50\n")
+    triage = json.loads(output(copy, *HOSTDX, "triage", "--json", "--root", str(copy / "tree")))
+    [finding] = [f for f in triage["findings"] if f["id"] == "net.busy-poll"]
+    assert finding["remedy"][0]["undo"][0] == "sysctl -w net.core.busy_poll=50"
+    plan = json.loads(output(copy, *HOSTDX, "plan", "storage", "--dir", "/var/tmp", "--json"))
+    assert "randread-64k-qd4" in {load["id"] for load in plan["workloads"]}
     run = json.loads(output(copy, *HOSTDX, "run", "nap", "--json"))
     assert run["status"] == "done" and abs(run["lateness"]) < 60
     assert output(copy, *HOSTDX, "nap").startswith("late by")
     report = output(copy, *HOSTDX, "report", run["recording"])
     assert "woken" in report
-    (copy / "late.txt").write_text("napbench: 1.5 ms late\\n")
-    output(copy, *HOSTDX, "import", "late.txt")
+    (copy / "late.txt").write_text("napbench: 1.5 ms late\n")
+    imported = json.loads(output(copy, *HOSTDX, "import", "--json", "late.txt"))
+    assert "napbench" in json.dumps(imported)
+    asked = "from hostdx.app import feature; [s] = [s for s in feature.screens_at('recordings') if s.key == 'A']; "
+    output(copy, sys.executable, "-P", "-c", asked + "feature.import_target(s.target)")

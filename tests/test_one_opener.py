@@ -75,7 +75,7 @@ ALLOWED = {
             "probes/system/kernel_log.py", "probes/system/pcie_tags.py", "probes/system/running/processes.py",
             "app/features/watch/incidents/recorder.py",
             "scenarios/experiment/schedule/host_settings.py", "probes/profile/wait_samples.py",
-            "probes/profile/rings.py", "probes/engine/command/topdown.py",
+            "probes/profile/rings.py",
         ),
         KERNELS,
     ),

@@ -14,13 +14,11 @@ if TYPE_CHECKING:
     from hostdx.app.recordings.session import RunSession
 
 MAX_DONE_SHARE = 0.97  # of a run that has not ended yet
-MAX_REST_FACTOR = (
-    2.0  # by which the share to come may grow while the bar stands still; beyond it both contradict
-)
+# by which the share to come may grow while the bar stands still; beyond it both contradict
+MAX_REST_FACTOR = 2.0
 MIN_LEFT_SHARE = 0.1  # of a step that has not ended yet
-LATE_SHARE = (
-    0.8  # of the seconds until the last analysis: what needs more may as well be decided much earlier
-)
+# of the seconds until the last analysis: what needs more may as well be decided much earlier
+LATE_SHARE = 0.8
 _OVER = ("done", "skipped", "failed")
 
 
@@ -110,9 +108,8 @@ def _step_seconds_left(session: RunSession, step: PlannedStep, expected: float, 
 def _analysis_seconds(session: RunSession, load: str) -> tuple[float, float] | None:
     """Return the seconds of measuring until the load's next and until its last analysis; None where none is known."""
     estimates = [e for e in session.estimates.values() if e.workload == load]
-    newest = max(
-        estimates, key=lambda estimate: estimate.groups, default=None
-    )  # of a decided pair none follows
+    # of a decided pair none follows
+    newest = max(estimates, key=lambda estimate: estimate.groups, default=None)
     analysis = find_next_analysis(session, newest, margin=0.0) if newest is not None else None
     return None if analysis is None else (analysis.seconds, analysis.last_s)
 

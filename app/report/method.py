@@ -11,12 +11,7 @@ from hostdx.app.recordings.session import RunSession
 from hostdx.app.report import wording
 from hostdx.app.report.numbers import SAYS, is_imported
 from hostdx.probes.reading.secrecy.harmless_words import mask_command
-from hostdx.probes.units import (
-    format_duration,
-    format_number,
-    format_percent_interval,
-    format_size,
-)
+from hostdx.probes.units import format_duration, format_number, format_percent_interval, format_size
 from hostdx.scenarios.contract.disturbance import most_frequent_cause
 from hostdx.scenarios.contract.events import SliceLengthChosen
 from hostdx.scenarios.contract.results.document import Bullets, Mono, Part, Table, Words, paragraph_of

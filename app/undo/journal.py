@@ -38,9 +38,8 @@ class UndoOutcome(msgspec.Struct, frozen=True):
     state: State
     reason: str = ""
     stuck: bool = False  # no answer from the device: worth another try later
-    writer: ProcessIdentity | None = (
-        None  # a child that was abandoned at it: what it had begun may still happen
-    )
+    # a child that was abandoned at it: what it had begun may still happen
+    writer: ProcessIdentity | None = None
 
 
 UNDONE = UndoOutcome("reverted")

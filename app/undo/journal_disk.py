@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from hostdx.app.state import nearest_existing
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.backing import devices_directly_under
 from hostdx.probes.system.disk.block import block_devices, bottom_devices_of
@@ -27,7 +28,7 @@ def journal_on_device_reason(host: Host, journal_dir: Path, target: str) -> str:
     device = block_device_of_attribute(target)
     if not device:
         return ""
-    under = devices_directly_under(host, str(_nearest_existing(journal_dir)))
+    under = devices_directly_under(host, str(nearest_existing(journal_dir)))
     if isinstance(under, Absent):
         return (
             f"{target}: not changed: whether the undo journal ({journal_dir}) lies on {device} cannot be known "
@@ -55,8 +56,3 @@ def block_device_of_attribute(target: str) -> str:
     if "block" in parts[:-2] and parts[:2] == ("/", "sys"):
         return parts[parts.index("block") + 1]
     return ""
-
-
-def _nearest_existing(directory: Path) -> Path:
-    """Return what is there of it: a plan asks before the directory is made."""
-    return next((path for path in (directory, *directory.parents) if path.exists()), directory)

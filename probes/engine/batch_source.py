@@ -20,9 +20,8 @@ class BatchSource(ABC, Generic[Served]):
     Cancelling stops the load at once and leaves nothing running.
     """
 
-    places = (
-        1  # pairs of file sets that the variants have (see `places`); 1 where they have none of their own
-    )
+    # pairs of file sets that the variants have (see `places`); 1 where they have none of their own
+    places = 1
 
     def __init__(
         self, variants: Mapping[str, Served], first_slice_s: float, *, has_first_quarters: bool = False

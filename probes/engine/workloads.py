@@ -45,9 +45,8 @@ class EngineLoad(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     min_operations: int = 200
     slice_operations: int = 50  # of each worker in a slice of a train
     slice_s: float | None = None  # the shortest, where it is not an experiment's own
-    most_bytes: int | None = (
-        None  # a block's end, where it comes before its time; the same for all blocks and sides
-    )
+    # a block's end, where it comes before its time; the same for all blocks and sides
+    most_bytes: int | None = None
     budget_share: float = 1.0  # of what may still be written when this load begins
     control: bool = False
 

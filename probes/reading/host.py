@@ -50,9 +50,8 @@ class Host:
 
     def __init__(self, root: str | None = None) -> None:
         self.live = root is None
-        self.is_static = (
-            False  # whoever knows that nothing changes while it looks sets it: see `compute_once_if_static`
-        )
+        # whoever knows that nothing changes while it looks sets it: see `compute_once_if_static`
+        self.is_static = False
         self.root = None if root is None else captured_root(root)
         self.until_s: float | None = None  # on the monotonic clock: nothing is read any more from then on
         self._guarded = GuardedReader()

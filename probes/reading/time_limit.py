@@ -50,9 +50,8 @@ def iterate_in_time(parts: Iterable[T], host: Host, most_s: float) -> Iterator[T
                 busy = True
                 step = next(steps, _END)
                 busy = False
-            except (
-                OutOfTime
-            ):  # where `parts` did not take it itself, it is at its end, and says so when it is asked
+            # where `parts` did not take it itself, it is at its end, and says so when it is asked
+            except OutOfTime:
                 busy = False
                 continue
             if isinstance(step, _End):

@@ -76,9 +76,8 @@ def compute_host_rates(previous: HostCounters, now: HostCounters) -> HostRates:
         if total > 0:
             busy = _clamped_share(now.cpu.busy_s - previous.cpu.busy_s, total)
             steal = _clamped_share(now.cpu.steal_s - previous.cpu.steal_s, total)
-            iowait = _clamped_share(
-                now.cpu.iowait_s - previous.cpu.iowait_s, total
-            )  # may run backwards: proc(5)
+            # may run backwards: proc(5)
+            iowait = _clamped_share(now.cpu.iowait_s - previous.cpu.iowait_s, total)
     devices = {}
     for name, disk in now.disks.items():
         before = previous.disks.get(name)

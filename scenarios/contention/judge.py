@@ -45,6 +45,7 @@ from hostdx.scenarios.contract.verdict.verdict import (
 )
 from hostdx.scenarios.experiment.order import order_effect
 from hostdx.scenarios.experiment.statistics.distributions import normal_quantile, t_quantile
+from hostdx.scenarios.experiment.statistics.least_squares import dot_product, invert_matrix
 from hostdx.scenarios.experiment.wording import mark_if_control
 
 RESAMPLED = 400
@@ -111,24 +112,15 @@ def _equation_row(workers: int, rate: float) -> tuple[float, float, float]:
 
 
 def _solve_normal_equations(rows: Sequence[Sequence[float]]) -> list[float] | None:
-    """The normal equations for a right side of ones, by Gauss and Jordan; None where they are singular."""
-    size = len(rows[0])
-    scale = [math.sqrt(sum(row[i] ** 2 for row in rows)) or 1.0 for i in range(size)]
-    matrix = [
-        [sum(row[i] * row[j] for row in rows) / scale[i] / scale[j] for j in range(size)]
-        + [sum(row[i] for row in rows) / scale[i]]
-        for i in range(size)
-    ]
-    for i in range(size):
-        pivot = max(range(i, size), key=lambda r: abs(matrix[r][i]))
-        if abs(matrix[pivot][i]) < 1e-12:
-            return None
-        matrix[i], matrix[pivot] = matrix[pivot], matrix[i]
-        matrix[i] = [value / matrix[i][i] for value in matrix[i]]
-        for r in range(size):
-            if r != i:
-                matrix[r] = [x - matrix[r][i] * y for x, y in zip(matrix[r], matrix[i], strict=True)]
-    return [row[-1] / s for row, s in zip(matrix, scale, strict=True)]
+    """The normal equations for a right side of ones; None where they are singular."""
+    columns = list(zip(*rows, strict=True))
+    scale = [math.hypot(*column) or 1.0 for column in columns]
+    scaled = [[x / s for x in column] for column, s in zip(columns, scale, strict=True)]
+    inverse = invert_matrix([[dot_product(a, b) for b in scaled] for a in scaled])
+    if inverse is None:
+        return None
+    moments = [math.fsum(column) for column in scaled]
+    return [dot_product(row, moments) / s for row, s in zip(inverse, scale, strict=True)]
 
 
 def fit_with_intervals(groups: Sequence[Sequence[tuple[int, float]]], rng: Random) -> FittedUsl | None:

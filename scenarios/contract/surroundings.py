@@ -26,9 +26,8 @@ class MeasuredSurroundings(msgspec.Struct, frozen=True, omit_defaults=True):
     seconds: Seconds
     load: str = ""
     cpu: Share | None = None  # what others used
-    users_cpu: Share | None = (
-        None  # of it other processes, without the kernel's threads, which may work for us
-    )
+    # of it other processes, without the kernel's threads, which may work for us
+    users_cpu: Share | None = None
     hidden: bool = False  # not all processes of this machine show: `users_cpu` is at least so much
     full: Share = 0.0  # how busy all CPUs were, with us
     steal: Share | None = None

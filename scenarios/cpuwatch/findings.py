@@ -137,9 +137,8 @@ def _usage_finding(host: Host, usable: UsableCpus, job: WatchedJob, uses: Sequen
     elif pressed is not None:
         meanwhile = SAYS.text("pressed", pressed=pressed)
     needed = math.ceil(cores.estimate - 0.1)
-    place = (
-        _pinning_remedies(host, usable, needed, job) if needed < cpus else ()
-    )  # all of them are no place of its own
+    # all of them are no place of its own
+    place = _pinning_remedies(host, usable, needed, job) if needed < cpus else ()
     stopped = job.tightest_quota
     held_back = (_priority_remedy(host, job), *place) if took else ()
     takes = SAYS.text(

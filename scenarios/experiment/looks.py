@@ -26,9 +26,8 @@ _GROWTH = 1.75  # of the later looks: more of them would cost the last one its p
 _MAX_LATER_LOOKS = 4
 _LAST_APART = 1.3  # a look that the last one follows at once would only cost it power
 CHEAP_FROM = 60  # planned groups: so many are had where slices are short
-CHEAP_FIRST = (
-    12  # groups; of 80 ms each: a 25 % effect shows within a second, and every look is a multiple of it
-)
+# groups; of 80 ms each: a 25 % effect shows within a second, and every look is a multiple of it
+CHEAP_FIRST = 12
 _CHEAP_FIRST_SHARE = 0.06
 _CHEAP_LATER_SHARE = 0.15  # of what is left, for each look between the first and the last
 _FAR = 9.0  # standard deviations: nothing is beyond

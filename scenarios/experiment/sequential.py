@@ -107,9 +107,8 @@ class SequentialComparison:
     scatters: list[float | None] = field(default_factory=list)
     sides: list[Sides] = field(default_factory=list)  # of the groups below `min_groups_for_exact_inference`
     places: list[int] = field(default_factory=list)  # of each group, where there are some
-    firsts: list[bool] = field(
-        default_factory=list
-    )  # whether the baseline came first, where the order is drawn
+    # whether the baseline came first, where the order is drawn
+    firsts: list[bool] = field(default_factory=list)
     is_contradicted: bool = False  # by the two orders, at the last analysis
 
     def __post_init__(self) -> None:

@@ -56,9 +56,8 @@ def assumed_autocorrelation(xs: Sequence[float], ys: Sequence[float]) -> float:
         return ASSUMED_CORRELATION
     residuals = [y - level - slope * (x - xs[0]) for x, y in zip(xs, ys, strict=True)]
     correlation = math.fsum(a * b for a, b in pairwise(residuals)) / fit.squares
-    corrected = (
-        correlation + (2 + 4 * correlation) / n
-    )  # of a detrended series it comes out too low by about that much
+    # of a detrended series it comes out too low by about that much
+    corrected = correlation + (2 + 4 * correlation) / n
     return min(1.0, max(ASSUMED_CORRELATION, corrected + (0.1 if n < 12 else 0.3)))
 
 
@@ -152,9 +151,8 @@ def trend_estimate(
     """
     total, half = ((rounds - 1) * x for x in (line.value, line.half_width(CALLED_AT / family)))
     edge = rule.margin_edge(MIN_TOTAL_CHANGE)
-    sure = abs(total) > max(
-        half, edge
-    )  # something is there: whether clearly more than the least says the rule
+    # something is there: whether clearly more than the least says the rule
+    sure = abs(total) > max(half, edge)
     telling = shows_after is not None and shows_after <= rounds and not sure
     within = rule.IntervalWithin(*interval, MATTERS_A_ROUND, telling)
     return rule.EffectEstimate(total, total - half, total + half, edge, within=within)

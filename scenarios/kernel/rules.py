@@ -68,9 +68,8 @@ def retbleed_ibrs(host: Host) -> Answer:
     path = f"{VULNERABILITIES}/retbleed"
     text = host.read_word(path)
     if isinstance(text, Absent):
-        processor = read_cpu(
-            host
-        )  # it is Intel's without enhanced IBRS only (bugs.c, retbleed_select_mitigation)
+        # it is Intel's without enhanced IBRS only (bugs.c, retbleed_select_mitigation)
+        processor = read_cpu(host)
         spared = is_present(processor.vendor) and processor.vendor != "GenuineIntel"
         return "" if spared or "ibrs_enhanced" in processor.flags else text
     return text if text == "Mitigation: IBRS" else ""

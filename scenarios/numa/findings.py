@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from hostdx.probes import units
 from hostdx.probes.cpu_list import format_cpu_list
@@ -11,12 +14,13 @@ from hostdx.probes.system.nodes.nodes_per_socket import NodesPerSocket
 from hostdx.probes.system.pci import STORAGE, PciDevice
 from hostdx.probes.system.pcie_tags import PcieTags
 from hostdx.probes.system.processor.clocksource import Clocksource
+from hostdx.probes.system.running.cgroup import systemd_unit_of
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract.card import options_of_process
-from hostdx.scenarios.contract.finding import Evidence, Finding
-from hostdx.scenarios.numa import remedies
+from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
 from hostdx.scenarios.numa.settings import FirmwareSettings, Held
-from hostdx.scenarios.triage.knowledge.bios import BiosReading
+from hostdx.scenarios.triage.cpus.quota import SessionQuota, persistent_quota_commands
+from hostdx.scenarios.triage.knowledge.bios import VENDORS, BiosReading
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
 if TYPE_CHECKING:  # triage says what it reads, and loads nothing that measures
@@ -33,6 +37,9 @@ SCALING_SPEAKS = 0.85
 FREQUENCY_SPEAKS = 0.9
 SLOW_CLOCK_NS = 400.0
 POWER_AT_LIMIT = 0.97
+QUOTA_SPEAKS = 0.05  # of the time, and of the quota's periods
+_HELD_REMEDY: dict[Held, str] = {"boost off": "boost", "performance limit": "performance-limit"}
+_SAVING = frozenset({"dell", "hpe", "supermicro", "lenovo"})  # vendors with a `[line.save-…]`
 HELD: dict[Held, str] = {
     "powersave": "the governor powersave keeps the lowest clock",
     "userspace": "the governor userspace keeps a clock that a program set",
@@ -43,13 +50,72 @@ HELD: dict[Held, str] = {
 
 def cpu_findings(result: CpuResult, around: CpuConditions) -> Iterator[Finding]:
     """The causes first; that all cores give less than n times one is said with them."""
-    from hostdx.scenarios.numa.quota import quota_findings
-
-    yield from quota_findings(result, around)
+    yield from _quota_findings(result, around)
     yield from _steal_findings(around)
     yield from _competitor_findings(result, around)
     yield from _frequency_findings(result, around)
     yield from _scaling_findings(result, around)
+
+
+def _quota_findings(result: CpuResult, around: CpuConditions) -> Iterator[Finding]:
+    """The CPU quota that the CPUs were measured under: how often it was reached."""
+    if around.quota_cores is None:
+        return
+    quota = _make_quota(result, around)
+    speaks = _is_held_back_by_quota(result, around)
+    if not quota.is_below_host and not speaks:
+        return  # as much as there is
+    held, periods = around.quota_periods
+    # others took the CPUs, or fewer than the quota were loaded
+    if (quota.throttled_share or 0.0) <= QUOTA_SPEAKS:
+        quota = msgspec.structs.replace(quota, reached=(0, 0))
+    # The kernel adds up what each CPU's run queue was held back: two CPUs wait two seconds in one.
+    cpus = max(1, len(result.share))
+    meanwhile = SAYS.evidence(
+        "quota-reached",
+        held=held,
+        periods=periods,
+        seconds=result.seconds,
+        held_back=around.quota_held_s or 0.0,
+        cpus=units.count_noun(cpus, "CPU"),
+    )
+    yield SAYS.finding(
+        "cpu-quota",
+        severity="warning" if speaks else "notice",
+        confidence="measured" if speaks else "rule",
+        sentence=quota.quota_sentence,
+        cores=f"{around.quota_cores:g}",
+        evidence=(meanwhile,) if speaks else (),
+        remedy=(quota_remedy(around.quota_folder),),
+        answers=speaks,
+    )
+
+
+def _make_quota(result: CpuResult, around: CpuConditions) -> SessionQuota:
+    return SessionQuota(
+        cores=around.quota_cores or 0.0,
+        cpus=around.cpus or len(result.share),
+        reached=around.quota_periods,
+        loaded=around.quota_loaded,
+    )
+
+
+def _is_held_back_by_quota(result: CpuResult, around: CpuConditions) -> bool:
+    if around.quota_cores is None:
+        return False
+    reached = _make_quota(result, around).throttled_share or 0.0
+    return (around.quota_held_s or 0.0) > QUOTA_SPEAKS * result.seconds or reached > QUOTA_SPEAKS
+
+
+def quota_remedy(folder: str) -> Remedy:
+    """`folder`: of the control group that has it; "" where not known."""
+    unit = systemd_unit_of(folder)
+    return SAYS.remedy(
+        "quota",
+        unit=(unit,) if unit else (),
+        lasting=persistent_quota_commands(folder),
+        folder=shlex.quote(folder) if folder else "/sys/fs/cgroup/*",
+    )
 
 
 def _steal_findings(around: CpuConditions) -> Iterator[Finding]:
@@ -59,9 +125,7 @@ def _steal_findings(around: CpuConditions) -> Iterator[Finding]:
 
 def _competitor_findings(result: CpuResult, around: CpuConditions) -> Iterator[Finding]:
     """A worker that was alone on its CPU and did not get it: the others on that CPU are counted, the greatest named."""
-    from hostdx.scenarios.numa.quota import is_held_back_by_quota
-
-    if is_held_back_by_quota(result, around):
+    if _is_held_back_by_quota(result, around):
         return  # the quota takes CPU time from all workers alike
     lost = {
         n: s
@@ -76,8 +140,10 @@ def _competitor_findings(result: CpuResult, around: CpuConditions) -> Iterator[F
     all_of_them = f"{max(sum(around.foreign.values()), culprit.rate if culprit else 0.0):.2f}"
     cpus = units.count_noun(around.cpus or len(result.share), "CPU")
     took = SAYS.text("others-took", all=all_of_them, cpus=cpus)
-    if culprit is not None:
+    remedy = SAYS.remedy("find-competitor")
+    if culprit is not None:  # who took it comes first: a quiet host to measure on is the second step
         took += SAYS.text("took", who=culprit.label, rate=f"{culprit.rate:.2f}")
+        remedy = SAYS.remedy("competitor", label=culprit.label, pid=culprit.pid)
     shown = sorted(lost.items(), key=lambda item: item[1])[:8]
     yield SAYS.finding(
         "cpu-competitor",
@@ -87,7 +153,7 @@ def _competitor_findings(result: CpuResult, around: CpuConditions) -> Iterator[F
         where=cpus_text,
         lost=1 - worst,
         evidence=[SAYS.evidence("share", cpu=n, share=s, others=around.foreign[n]) for n, s in shown],
-        remedy=(remedies.competitor_remedy(culprit),),
+        remedy=(remedy,),
         proof="process" if culprit is not None else "",
         prove_options=options_of_process(culprit.pid, culprit.start_ticks) if culprit is not None else (),
     )
@@ -107,7 +173,7 @@ def _frequency_findings(result: CpuResult, around: CpuConditions) -> Iterator[Fi
             highest=_format_ghz(highest),
             because=_explain_low_frequency(around),
             evidence=met,
-            remedy=(remedies.held_clock_remedy(around.held_by),) if around.held_by else (),
+            remedy=(SAYS.remedy(_HELD_REMEDY.get(around.held_by, "full-clock")),) if around.held_by else (),
         )
     if around.throttled:
         yield SAYS.finding("cpu-throttled", count=around.throttled)
@@ -203,7 +269,19 @@ def timer_findings(
             *((SAYS.evidence("clock-asked", clock=clock.asked),) if clock.asked == clock.current else ()),
             *((SAYS.evidence("clock-xen"),) if clock.current == "xen" else ()),
         ),
-        remedy=(remedies.clocksource_remedy(clock),) if clock.current != "tsc" else (),
+        remedy=(_clocksource_remedy(clock),) if clock.current != "tsc" else (),
+    )
+
+
+def _clocksource_remedy(clock: Clocksource) -> Remedy:
+    was_requested = clock.asked == clock.current
+    better = "tsc" in clock.available
+    return SAYS.remedy(
+        "clocksource",
+        command=SAYS.text("use-clock", clock="tsc") if better else SAYS.text("look-for-tsc"),
+        undo=(SAYS.text("use-clock", clock=clock.current),) if better else (),
+        asked=(f"clocksource={clock.asked}",) if was_requested else (),
+        warning="" if was_requested else SAYS.text("perhaps-unstable"),
     )
 
 
@@ -247,8 +325,14 @@ def device_findings(
 def firmware_findings(firmware: FirmwareSettings) -> Iterator[Finding]:
     costly = [r for r in firmware.readings if r.judgement == "costs I/O"]
     unknown = [r for r in firmware.readings if r.judgement == "unknown"]
+    vendor = firmware.vendor
     if costly:
         source = firmware.attributes.source if is_present(firmware.attributes) else "the running system"
+        remedy = SAYS.remedy(
+            "bios",
+            changes="; ".join(f"{r.title} ({r.where})" for r in costly),
+            saved=(SAYS.text(f"save-{vendor}"),) if vendor in _SAVING else (),
+        )
         yield SAYS.finding(
             "bios",
             settings=f"{len(costly)} BIOS setting{'s cost' if len(costly) > 1 else ' costs'}",
@@ -256,14 +340,16 @@ def firmware_findings(firmware: FirmwareSettings) -> Iterator[Finding]:
             evidence=[
                 Evidence(_format_setting(r), source if r.name else "the running system") for r in costly
             ],
-            remedy=(remedies.bios_remedy(tuple(costly), firmware.vendor),),
+            remedy=(remedy,),
         )
     if unknown:
         yield SAYS.finding(
             "bios-unknown",
             settings=units.count_noun(len(unknown), "BIOS setting"),
             evidence=[SAYS.evidence("bios-unknown", title=r.title, where=r.where) for r in unknown],
-            remedy=(remedies.ask_firmware_remedy(firmware.vendor),),
+            remedy=(
+                SAYS.remedy("ask-firmware", whose=f" of {VENDORS[vendor]}" if vendor in VENDORS else ""),
+            ),
         )
 
 

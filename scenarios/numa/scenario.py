@@ -106,9 +106,8 @@ class NumaScenario(Scenario):
             devices = read_pci_devices(run.host)
             if is_present(devices) and devices:
                 run.emit(DevicesResult(t=run.elapsed_s(), value=tables.device_rows(devices)))
-            if isinstance(
-                read_cpu(run.host).model, Absent
-            ):  # py-cpuinfo knows ARM's by number; it takes a second
+            # py-cpuinfo knows ARM's by number; it takes a second
+            if isinstance(read_cpu(run.host).model, Absent):
                 run.emit_fact(
                     "cpu", "brand", await asyncio.to_thread(read_cpu_model, run.host), source="py-cpuinfo"
                 )

@@ -45,17 +45,6 @@ LINKS_NOTE = (
 JOB_S = 10.0  # how long a job's own I/O wait is watched before our load starts
 SINGLE_BLOCKS_AT_LEAST = 4
 
-# The order of importance, with the control early enough to be measured whatever the budget is.
-ORDER: tuple[str, ...] = (
-    "randread-4k-qd1",
-    "randread-4k-qd16",
-    "fsync-4k-qd1",
-    "cpu",
-    "metadata",
-    "read-1m-qd8",
-    "write-1m-qd8",
-)
-
 
 class StorageSetup:
     """The directories that will be measured, with what stands against each, and what was left out."""
@@ -144,8 +133,7 @@ def resolve_path(host: Host, path: str) -> str:
 
 
 def build_workloads(size_bytes: int, directory: str, directories: int) -> tuple[Workload, ...]:
-    by_id = {load.id: load for load in LOADS}
-    return tuple(engine_workload(by_id[i], size_bytes, directory, slices=directories > 1) for i in ORDER)
+    return tuple(engine_workload(load, size_bytes, directory, slices=directories > 1) for load in LOADS)
 
 
 def planned_writes(targets: Sequence[ComparedDirectory], most: int) -> tuple[PlannedWrite, ...]:

@@ -59,9 +59,9 @@ from hostdx.scenarios.storage.plan import DEFAULT_BUDGET_S, JOB_S, StorageSetup,
 from hostdx.scenarios.storage.results import DirectoryLevel, JobWaits, Levels, WatchedJobWait
 from hostdx.scenarios.storage.targets import are_on_same_device, describe_shared, list_known_findings
 from hostdx.scenarios.storage.throttling.caps import DiskLimit, Throttle, find_throttles, watched_s
-from hostdx.scenarios.storage.throttling.common_cap import completions_by_load, recast_verdict
 from hostdx.scenarios.storage.throttling.detection import BlockCompletions
 from hostdx.scenarios.storage.throttling.findings import (
+    completions_by_load,
     cpu_pause_findings,
     detect_throttles,
     ebs_counters_of,
@@ -69,6 +69,7 @@ from hostdx.scenarios.storage.throttling.findings import (
     is_virtual,
     limits_below,
     lower_levels_to_caps,
+    recast_verdict,
     throttle_findings,
 )
 

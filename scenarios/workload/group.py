@@ -15,8 +15,7 @@ from hostdx.probes.cpu_list import format_cpu_list, parse_cpu_list
 from hostdx.probes.engine.command.supervised import TreeSample
 from hostdx.probes.number_text import parse_unsigned_list
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.mounts import read_mounts
-from hostdx.probes.system.running.cgroup import find_group_folders, parse_proc_cgroup
+from hostdx.probes.system.running.cgroup import own_group_folders
 from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import format_cpus, format_size, parse_size
 from hostdx.scenarios.contract import events as ev
@@ -76,12 +75,10 @@ def find_group_root(host: Host) -> str | Absent:
     the own group and those above it that were given to the user (Documentation/admin-guide/cgroup-v2.rst, Delegation),
     the one with the most controllers, the nearest of those.
     """
-    table, own = read_mounts(host), host.read_file_text("/proc/self/cgroup")
-    for absent in (table, own):
-        if isinstance(absent, Absent):
-            return absent
-    assert not isinstance(table, Absent) and not isinstance(own, Absent)
-    chain = find_group_folders(host, table, "", parse_proc_cgroup(own).get("", "/"))
+    own_groups = own_group_folders(host)
+    if isinstance(own_groups, Absent):
+        return own_groups
+    chain = own_groups[""]
     if not chain:
         return Absent("no cgroup2 file system is mounted", "unsupported", "/proc/self/mountinfo")
     root = chain[-1]
@@ -137,11 +134,11 @@ def limits_to_carry_over(host: Host, root: str | Absent) -> InheritedLimits:
     variant "as it is" runs as the caller's own command would. The controllers are enabled there: a group has only
     those that the ones above it have (cgroup-v2.rst, Top-down Constraint).
     """
-    table, own = read_mounts(host), host.read_file_text("/proc/self/cgroup")
-    if isinstance(root, Absent) or isinstance(table, Absent) or isinstance(own, Absent):
+    own_groups = own_group_folders(host)
+    if isinstance(root, Absent) or isinstance(own_groups, Absent):
         return InheritedLimits()
     below = f"{root.rstrip('/')}/"
-    chain = find_group_folders(host, table, "", parse_proc_cgroup(own).get("", "/"))
+    chain = own_groups[""]
     escaped = tuple(folder for folder in chain if folder.startswith(below))
     limits: dict[str, str] = {}
     if quotas := [pair for folder in escaped if (pair := _read_quota(host, folder))]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -17,23 +16,12 @@ from hostdx.app.terminal.output_file import write_bytes
 from hostdx.probes.files.rights import advice_for_failed_write
 from hostdx.probes.files.safe_read import read_trusted_file
 from hostdx.probes.types import Json
+from hostdx.scenarios.analysis.peers.judgement import AnswerState
 from hostdx.scenarios.contract import ranges as of
 
 SCHEMA = "hostdx-fleet/1"
 TRIAGE = "triage"
 MAX_HEAD_BYTES, MAX_ANSWERS_BYTES = 32 << 20, 256 << 20  # bytes
-
-State: TypeAlias = Literal[
-    "answered",
-    "unreachable",
-    "refused",
-    "timed_out",
-    "hung",
-    "skipped",
-    "no_python",
-    "rubbish",
-    "interrupted",
-]
 
 
 class FleetRunHead(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +44,7 @@ class NodeAnswer(msgspec.Struct, frozen=True):
 
     node: str
     round: of.Number
-    state: State
+    state: AnswerState
     reason: str = ""
     seconds: of.Seconds = 0.0
     file: str | None = None

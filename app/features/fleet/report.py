@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hostdx.app.features.fleet.strip import strip_lines, strip_svg
-from hostdx.app.features.fleet.together import format_amount, total_rate_sections, total_rate_sentences
 from hostdx.probes import units
 from hostdx.probes.types import Json
 from hostdx.probes.units import count_noun, format_percent, join_names
@@ -13,6 +12,7 @@ from hostdx.scenarios.analysis.peers import judgement as peers
 from hostdx.scenarios.analysis.peers.node import fold_names
 from hostdx.scenarios.analysis.peers.retest import MAX_ROUNDS, MIN_ROUNDS, RetestedMeasure
 from hostdx.scenarios.analysis.peers.screen import DRAWN, MIN_PEERS
+from hostdx.scenarios.contract.plan import Metric
 from hostdx.scenarios.contract.results import document as doc
 from hostdx.scenarios.triage.rules.texts import FindingTexts
 
@@ -22,6 +22,8 @@ _TRIAGE = "triage"  # rules alone, nothing is measured
 _MAX_NAMED = 12
 _MAX_STRIPS = 40
 _MAX_MISSING = 200
+_MAX_NODES = 64  # columns of a table that a person reads
+_MAX_SUMS = 2
 _VALUE = 60  # characters of a fact
 _STATES = {"no_python": "no Python", "rubbish": "answer unusable"}
 _SMALL_FLEET_TEXT = f"Too few nodes ({peers.MIN_NODES} are needed) to name a setting; these facts differ"
@@ -451,3 +453,47 @@ def _differing_value_text(value: Json, other_value: Json = None) -> str:
             return _differing_value_text(" ".join(own))
     words = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     return words if len(words) <= _VALUE else words[: _VALUE - 1] + "…"
+
+
+def total_rate_sections(sums: Sequence[peers.Sum]) -> list[doc.ReportSection]:
+    if not sums:
+        return []
+    shown = list(dict.fromkeys(name for node_sum in sums for name in node_sum.rates))[:_MAX_NODES]
+    rows: list[tuple[doc.Cell, ...]] = []
+    for node_sum in sums:
+        part = (
+            format_percent(node_sum.rates[name] / node_sum.total_rate) if name in node_sum.rates else "–"
+            for name in shown
+        )
+        again = join_names(
+            [format_amount(total, node_sum.metric) for total in node_sum.again], len(node_sum.again)
+        )
+        rows.append(
+            (
+                _sum_title(node_sum),
+                str(len(node_sum.rates)),
+                format_amount(node_sum.total_rate, node_sum.metric),
+                again,
+                *part,
+            )
+        )
+    header = ("load", "nodes", "sum", "measured again", *shown)
+    table = doc.Table(header, tuple(rows), frozenset(range(1, len(header)))).without_empty_columns()
+    return [doc.ReportSection("Together", (table, doc.paragraph_of(SAYS.text("together"))))]
+
+
+def total_rate_sentences(sums: Sequence[peers.Sum]) -> list[str]:
+    """`12 nodes together: 3.2 GB/s in sequential read`, of the first loads."""
+    return [
+        f"{count_noun(len(node_sum.rates), 'node')} together: "
+        f"{format_amount(node_sum.total_rate, node_sum.metric)} in {_sum_title(node_sum)}"
+        for node_sum in sums[:_MAX_SUMS]
+    ]
+
+
+def _sum_title(node_sum: peers.Sum) -> str:
+    return " ".join(filter(None, (node_sum.title, node_sum.key.variant)))
+
+
+def format_amount(value: float, metric: Metric) -> str:
+    return " ".join(units.metric_quantity(value, metric.unit)).strip()

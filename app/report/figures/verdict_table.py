@@ -9,11 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.recordings.values import (
-    baseline_and_variant_values,
-    medians_apart_from_effect,
-    variant_value,
-)
+from hostdx.app.recordings.values import baseline_and_variant_values, medians_apart_from_effect, variant_value
 from hostdx.app.report import wording
 from hostdx.app.report.figures.interval_chart import drawable_interval, is_drawable_value
 from hostdx.probes import units

@@ -12,9 +12,8 @@ Block: TypeAlias = list[tuple[str, str]]
 
 # What is special somewhere in a line (CommonMark 2.4, GFM tables and strikethrough, $ maths of GitHub and GitLab) is
 # escaped only where it would mean something: whoever reads the raw text should find few backslashes.
-_IN_PAIRS = re.compile(
-    r"[`*~$]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])"
-)  # one alone is plain; `_` inside a word, too
+# one alone is plain; `_` inside a word, too
+_IN_PAIRS = re.compile(r"[`*~$]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])")
 _BY_WHAT_FOLLOWS = re.compile(
     r"\\(?=[!-/:-@\[-`{-~]|$)|\](?=[(\[:])|<(?=[A-Za-z/!?])|&(?=#?[0-9A-Za-z]+;)|^\[(?=.\])"
 )

@@ -346,9 +346,8 @@ class Supervisor:
             else:
                 self.look.look_at([pid])
             _, status, used = os.wait4(pid, 0)
-            if (
-                self.io is not None
-            ):  # getrusage(2) tells all users what /proc/PID/io of the dead tells root alone
+            # getrusage(2) tells all users what /proc/PID/io of the dead tells root alone
+            if self.io is not None:
                 moved = (used.ru_inblock * BLOCK_BYTES, used.ru_oublock * BLOCK_BYTES)
                 self.io = [have + more for have, more in zip(self.io, moved, strict=True)]
             self.reaped.add(pid)

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from hostdx.probes.engine.command.process_tree import read_content_or_empty
 from hostdx.probes.number_text import parse_hexadecimal, parse_real, parse_unsigned
 
 DEVICES = "/sys/bus/event_source/devices"
@@ -177,7 +178,4 @@ def event_config(terms: str, format_of: Callable[[str], str]) -> int | None:
 
 
 def _read_text_or_empty(path: Path) -> str:
-    try:
-        return path.read_text("ascii", "replace").strip()
-    except OSError:
-        return ""
+    return read_content_or_empty(str(path)).strip()

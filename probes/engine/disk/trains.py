@@ -51,9 +51,8 @@ class StorageBatches(BatchSource[StorageBench]):
         files = min(bench.places for bench in self._benches)
         self._together = max(1, files // STREAMED_PLACES) if self.load.sequential else 1
         self.places = 1 if self.load.kind == "cpu" else files // self._together
-        self._bytes_per_s = (
-            0.0  # written, of a slice's planned time: with what is not counted and what is late
-        )
+        # written, of a slice's planned time: with what is not counted and what is late
+        self._bytes_per_s = 0.0
 
     async def start_workers_and_rehearse(self) -> MeasuredBatch:
         """Start the workers, and learn how fast this load is. Raise
@@ -284,9 +283,8 @@ class StorageBatches(BatchSource[StorageBench]):
             served = [n for n in shared if measured.sides[n].bytes]
             names = [self.variant_names[n] for n in served]
             if names and (why := served_by_cache_reason(all_reads)):
-                raise VariantsUnfit(
-                    names, why
-                )  # all of them: whose it is is told by `start_workers_and_rehearse`
+                # all of them: whose it is is told by `start_workers_and_rehearse`
+                raise VariantsUnfit(names, why)
 
     def _device_counters(self) -> dict[tuple[str, ...], int | None]:
         """Return the counters in this load's direction, by set of disks."""

@@ -2,8 +2,6 @@
 
 import re
 
-import msgspec
-
 from hostdx.probes.imports.model import (
     Contradiction,
     ImportRefusedError,
@@ -13,7 +11,6 @@ from hostdx.probes.imports.model import (
 )
 from hostdx.probes.imports.numbers import MIB, parse_number
 from hostdx.probes.imports.source import ImportSource
-from hostdx.probes.number_text import parse_unsigned
 
 _NODES = re.compile(r"^available: (\d{1,6}) nodes?")
 _CPUS = re.compile(r"^node (\d{1,6}) cpus:(.*)$")
@@ -22,28 +19,16 @@ _ROW = re.compile(r"^\s*(\d{1,6}):\s+([\d ]+)$")
 _MAX_NODES = 4096
 
 
-class Numactl(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """By node number. Sizes in MiB."""
-
-    nodes: int = 0
-    cpus: dict[int, tuple[int, ...]] = {}
-    size_mb: dict[int, int] = {}
-    free_mb: dict[int, int] = {}
-    distances: dict[int, tuple[int, ...]] = {}
-
-
 def parse_numactl(source: ImportSource) -> ImportResult:
     nodes: int | None = None
-    cpus: dict[int, tuple[int, ...]] = {}
+    cpus: dict[int, int] = {}  # how many a node has
     sizes: dict[str, dict[int, int]] = {"size": {}, "free": {}}
     distances: dict[int, tuple[int, ...]] = {}
     for line in source.read_lines():
         if match := _NODES.match(line):
             nodes = int(match[1])
         elif (match := _CPUS.match(line)) and len(cpus) < _MAX_NODES:
-            cpus[int(match[1])] = tuple(
-                cpu for f in match[2].split()[:100_000] if (cpu := parse_unsigned(f)) is not None
-            )
+            cpus[int(match[1])] = len(match[2].split())
         elif (match := _SIZE.match(line)) and len(sizes[match[2]]) < _MAX_NODES:
             sizes[match[2]][int(match[1])] = int(match[3])
         elif (match := _ROW.match(line)) and len(distances) < _MAX_NODES:
@@ -54,7 +39,7 @@ def parse_numactl(source: ImportSource) -> ImportResult:
     for node, size in sizes["size"].items():
         free = sizes["free"].get(node)
         facts += file_facts(
-            ("memory", size * MIB, "B"), ("free memory", free and free * MIB, "B"), ("CPUs", len(cpus.get(node, ()))),
+            ("memory", size * MIB, "B"), ("free memory", free and free * MIB, "B"), ("CPUs", cpus.get(node, 0)),
             ("distances", list(distances[node]) if node in distances else None), subject=f"node:{node}",
         )  # fmt: skip
     counted = len(sizes["size"])
@@ -70,8 +55,5 @@ def parse_numactl(source: ImportSource) -> ImportResult:
             )
         )  # fmt: skip
     return ImportResult(
-        kind="numactl", tool="numactl", facts=tuple(facts), contradictions=tuple(contradictions),
-        detail=Numactl(
-            nodes=nodes, cpus=cpus, size_mb=sizes["size"], free_mb=sizes["free"], distances=distances
-        ),
-    )  # fmt: skip
+        kind="numactl", tool="numactl", facts=tuple(facts), contradictions=tuple(contradictions)
+    )

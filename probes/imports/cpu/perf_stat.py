@@ -37,7 +37,7 @@ _EVENT = re.compile(r"^(?:([\w-]+)/)?([\w.-]+?)/?(?::[ukhGHpPSDIe]+)?$")
 _KNOWN = ("task-clock", "cycles", "instructions", "context-switches", "page-faults", "branches")
 _MAX_EVENTS = 2000
 _MAX_LINE_START = 200  # what a line begins with tells the kind
-_MAX_INTERVALS = 1_000_000
+_MAX_PLACES = 1_000_000  # of events without times
 _MAX_RUNS = 1000
 _UNITS = {"msec": ("s", 1e-3), "Joules": ("J", 1.0), "ns": ("s", 1e-9)}
 _UNITS_OF = {"task-clock": "msec", "cpu-clock": "msec"}  # where the line does not say
@@ -68,18 +68,6 @@ class _PerfLine(msgspec.Struct):
         return str((self.cpu, self.core, self.die, self.socket, self.node, self.thread))
 
 
-class PerfStat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`totals` as printed (task-clock in ms), of the last run; None: not supported or not counted in any interval."""
-
-    lines: int = 0
-    bad_lines: int = 0
-    intervals: int = 0
-    last_interval_s: float | None = None
-    totals: dict[str, float | None] = {}
-    not_counted: int = 0
-    metric_only_lines: int = 0
-
-
 class _PerfCount(NamedTuple):
     event: str
     value: float | None
@@ -90,50 +78,46 @@ class _PerfCount(NamedTuple):
 
 
 class _PerfCounts:
-    """The counts of one run, summed over its intervals."""
+    """The counts of one run, summed over its intervals, as printed (task-clock in ms).
+
+    None in `totals`: not supported or not counted in any interval.
+    """
 
     def __init__(self) -> None:
         self.totals: dict[str, float | None] = {}
         self.units: dict[str, str] = {}
         self.running: dict[str, float] = {}
-        self.intervals: set[float] = set()
-        self.lines = self.not_counted = 0
         self.elapsed_s: float | None = None
-        self._last_s = 0.0
+        self.last_s = 0.0  # the end of the last interval; 0 without intervals
         self._without_time: set[tuple[str, str]] = set()
 
     def is_before(self, count: _PerfCount) -> bool:
         """Return whether the count is of a later run: its time begins anew, or without times it comes again."""
         if count.at_s is not None:
-            return count.at_s < self._last_s
+            return count.at_s < self.last_s
         return (count.event, count.place) in self._without_time
 
     def add(self, count: _PerfCount) -> None:
-        self.lines += 1
         name = count.event[:120]
         if count.at_s is not None:
-            self._last_s = count.at_s
-            if len(self.intervals) < _MAX_INTERVALS:
-                self.intervals.add(count.at_s)
-        elif len(self._without_time) < _MAX_INTERVALS:
+            self.last_s = count.at_s
+        elif len(self._without_time) < _MAX_PLACES:
             self._without_time.add((count.event, count.place))
         if name not in self.totals and len(self.totals) >= _MAX_EVENTS:
             return
         before = self.totals.get(name)
         self.totals[name] = before if count.value is None else (before or 0.0) + count.value
         self.units[name] = count.unit
-        if count.value is None:
-            self.not_counted += 1
-        elif count.running is not None:
+        if count.value is not None and count.running is not None:
             self.running[name] = min(self.running.get(name, count.running), count.running)
 
 
 class _PerfRuns:
-    """The counts of each call of perf in one file (`--append`), and what else the file holds."""
+    """The counts of each call of perf in one file (`--append`), and how many lines are damaged."""
 
     def __init__(self) -> None:
         self.runs = [_PerfCounts()]
-        self.bad = self.metrics = 0
+        self.bad = 0
 
     def add(self, count: _PerfCount) -> None:
         if self.runs[-1].is_before(count) and len(self.runs) < _MAX_RUNS:
@@ -175,8 +159,6 @@ def _json_counts(source: ImportSource, counts: _PerfRuns) -> Iterator[_PerfCount
             at_s = _parse_decimal(item.interval)
             share = parse_number(item.running)
             yield _PerfCount(item.event, _parse_decimal(item.value), unit, share, at_s, item.place)
-        else:
-            counts.metrics += 1
 
 
 def _csv_counts(source: ImportSource, _: _PerfRuns) -> Iterator[_PerfCount]:
@@ -244,7 +226,7 @@ def _split_pmu_and_event(event: str) -> tuple[str, str]:
 def _sum_counts(
     kind: str, source: ImportSource, read: Callable[[ImportSource, _PerfRuns], Iterator[_PerfCount]]
 ) -> ImportResult:
-    """`read`: yields the counts of the file, and tells `_PerfRuns` what else it met."""
+    """`read`: yields the counts of the file, and tells `_PerfRuns` of damaged lines."""
     every = _PerfRuns()
     for count in read(source, every):
         every.add(count)
@@ -258,9 +240,8 @@ def _sum_counts(
         ImportTrouble(id="perf.multiplexed", subject=e, said=f"{r:g}") for e, r in list(shared.items())[:20]
     ]
     troubles += make_troubles(("perf.bad-lines", every.bad))
-    last = max(counts.intervals, default=None)
     return ImportResult(
-        kind=kind, tool="perf stat", seconds=last or counts.elapsed_s,
+        kind=kind, tool="perf stat", seconds=counts.last_s or counts.elapsed_s,
         measures=tuple(join_repetitions_or_number_runs([[*_count_measures(run),
         *_ratio_measures(run.totals)] for run in runs])),
         troubles=tuple(troubles),
@@ -268,11 +249,6 @@ def _sum_counts(
             MissingValue(name=e, reason="not supported or not counted") for e, v in counts.totals.items() if v is None
         ),
         recomputed=("totals over the intervals", "ratios from the counts"),
-        detail=PerfStat(
-            lines=sum(run.lines for run in runs) + every.bad + every.metrics, bad_lines=every.bad,
-            intervals=len(counts.intervals), last_interval_s=last,
-            totals=counts.totals, not_counted=counts.not_counted, metric_only_lines=every.metrics,
-        ),
     )  # fmt: skip
 
 

@@ -311,10 +311,6 @@ def parse_hep_workload(source: ImportSource) -> ImportResult:
         ),
         facts=tuple(file_facts(("copies", copies), ("threads per copy", threads), ("events per thread", events))),
         troubles=tuple(troubles),
-        detail=HepWorkload(
-            name=name, version=text_or_number(app.get("version")), copies=copies, threads_per_copy=threads,
-            events_per_thread=events, chosen=scores,
-        ),
     )  # fmt: skip
 
 

@@ -59,27 +59,15 @@ class PrmonColumn(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class PrmonText(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    columns: tuple[str, ...] = ()
-    rows: int = 0
-    malformed: int = 0
     wall_s: float = 0.0
-    span_s: float = 0.0
-    first_time: float = 0.0
-    nondecreasing_wtime: bool = True
     values: dict[str, PrmonColumn] = {}
-    cpu_cores_mean: float | None = None
 
 
 class PrmonJson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`max` and `avg` as printed; `rates`: Max ÷ wtime; `avg_over_true_rate`: how many times too high."""
+    """`max` as printed."""
 
-    version: str | None = None
-    wall_s: float | None = None
+    wall_s: float
     max: dict[str, float] = {}
-    avg: dict[str, float] = {}
-    rates: dict[str, float] = {}
-    avg_over_true_rate: dict[str, float] = {}
-    hw: str | None = None
 
 
 def parse_prmon_text(source: ImportSource) -> ImportResult:
@@ -101,14 +89,14 @@ def parse_prmon_text(source: ImportSource) -> ImportResult:
     detail, all_series = table.make_detail(), tuple(table.make_series())
     wall = detail.wall_s
     troubles = make_troubles(
-        ("prmon.malformed", detail.malformed), ("prmon.time-goes-back", not detail.nondecreasing_wtime)
+        ("prmon.malformed", table.malformed), ("prmon.time-goes-back", not table.is_in_order)
     )
     troubles += [
         ImportTrouble(id="prmon.counter-decreases", subject=name, said=str(v.decreases))
         for name, v in detail.values.items()
         if v.decreases
     ]
-    troubles += make_troubles(("prmon.no-duration", wall <= 0 and detail.rows))
+    troubles += make_troubles(("prmon.no-duration", wall <= 0 and table.rows))
     measures = _make_measures(
         {n: v.max for n, v in detail.values.items()}, {n: v.avg for n, v in detail.values.items()},
         {n: v.per_s for n, v in detail.values.items() if v.per_s is not None}, wall,
@@ -119,7 +107,7 @@ def parse_prmon_text(source: ImportSource) -> ImportResult:
         if n not in columns
     )
     return ImportResult(
-        kind="prmon-text", tool="prmon", began=epoch_to_iso(detail.first_time - wall if wall else detail.first_time),
+        kind="prmon-text", tool="prmon", began=epoch_to_iso(table.first_time - wall if wall else table.first_time),
         seconds=wall, measures=tuple(measures), missing=missing, troubles=tuple(troubles),
         points=tuple(points_to_draw(all_series, _DRAWN, _POINTS)), series=all_series, times=table.clock.times(),
         recomputed=("rates from the last value and the wall time",), detail=detail,
@@ -135,8 +123,8 @@ class _Table:
         self.rows = self.malformed = 0
         self._known_columns = [n for n in (*CURRENT, *CUMULATIVE) if n in self.index]
         self._values: dict[str, PrmonColumn] = {}  # `avg` is a sum until `make_detail`
-        self._first_time = self._time = self._wall = 0.0
-        self._in_order = True
+        self.first_time = self._wall = 0.0
+        self.is_in_order = True
         self._sampled: dict[str, array[float]] = {n: array("d") for n in _SAMPLED if n in self.index}
         self.clock = SampleClock()
 
@@ -154,11 +142,11 @@ class _Table:
             by_name = dict(zip(self.columns, map(parse_column, columns), strict=True))
         except ValueError:
             return False
-        wall, time = by_name["wtime"], by_name["Time"]
+        wall = by_name["wtime"]
         if not self.rows:
-            self._first_time = time[0]
-        self._in_order = self._in_order and wall[0] >= self._wall and not any(map(gt, wall, wall[1:]))
-        self._wall, self._time = max(self._wall, max(wall)), time[-1]
+            self.first_time = by_name["Time"][0]
+        self.is_in_order = self.is_in_order and wall[0] >= self._wall and not any(map(gt, wall, wall[1:]))
+        self._wall = max(self._wall, max(wall))
         for name in self._known_columns:
             values = by_name[name]
             column = self._values.setdefault(name, PrmonColumn(max=values[0], last=values[0]))
@@ -211,13 +199,7 @@ class _Table:
         for name, column in self._values.items():
             column.avg /= self.rows
             column.per_s = column.last / wall if wall > 0 and name in CUMULATIVE else None
-        cpu = sum(self._values[name].last for name in ("utime", "stime") if name in self._values)
-        return PrmonText(
-            columns=self.columns, rows=self.rows, malformed=self.malformed, wall_s=wall,
-            span_s=self._time - self._first_time, first_time=self._first_time,
-            nondecreasing_wtime=self._in_order, values=self._values,
-            cpu_cores_mean=cpu / wall if wall > 0 and "utime" in self.index else None,
-        )  # fmt: skip
+        return PrmonText(wall_s=wall, values=self._values)
 
 
 def parse_prmon_json(source: ImportSource) -> ImportResult:
@@ -261,9 +243,7 @@ def parse_prmon_json(source: ImportSource) -> ImportResult:
         contradictions=tuple(contradictions),
         troubles=tuple(make_troubles(("prmon.no-duration", wall <= 0))),
         recomputed=("I/O rates from the maximum and the wall time",),
-        detail=PrmonJson(
-            version=version, wall_s=wall, max=most, avg=mean, rates=rates, avg_over_true_rate=over, hw=model
-        ),
+        detail=PrmonJson(wall_s=wall, max=most),
     )
 
 
@@ -279,7 +259,6 @@ def compare_text_with_summary(text: PrmonText, summary: PrmonJson) -> list[Contr
     return [
         contradiction
         for name, claimed, gives, unit, absolute, relative in claims
-        if claimed is not None
         for contradiction in compare_claim(
             "prmon.other-run", name, claimed, gives, "the text series", relative, absolute, unit=unit
         )

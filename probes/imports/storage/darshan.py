@@ -36,10 +36,8 @@ _READS = {"POSIX": ("READS",), "STDIO": ("READS",), "H5D": ("READS",),
 _PARTIAL = re.compile(r"^# \*WARNING\*:? .*incomplete|^# \*ERROR\*", re.IGNORECASE)
 _MAX_RECORDS = 1_000_000
 _SUMS = {
-    "BYTES_READ": "bytes_read", "BYTES_WRITTEN": "bytes_written", "OPENS": "opens", "SEQ_READS": "sequential_reads",
-    "SEQ_WRITES": "sequential_writes", "FILE_NOT_ALIGNED": "not_aligned", "COLL_READS": "collective_reads",
-    "COLL_WRITES": "collective_writes", "F_READ_TIME": "read_time_s", "F_WRITE_TIME": "write_time_s",
-    "F_META_TIME": "meta_time_s",
+    "BYTES_READ": "bytes_read", "BYTES_WRITTEN": "bytes_written", "OPENS": "opens", "FILE_NOT_ALIGNED": "not_aligned",
+    "F_READ_TIME": "read_time_s", "F_WRITE_TIME": "write_time_s", "F_META_TIME": "meta_time_s",
 }  # fmt: skip
 
 
@@ -60,11 +58,7 @@ class DarshanModule(msgspec.Struct, kw_only=True, omit_defaults=True):
     sizes_read: dict[str, int] = {}
     sizes_write: dict[str, int] = {}
     common_access_sizes: dict[str, int] = {}
-    sequential_reads: int = 0
-    sequential_writes: int = 0
     not_aligned: int = 0
-    collective_reads: int | None = None
-    collective_writes: int | None = None
     partial: bool = False
 
     @property
@@ -95,10 +89,8 @@ class Darshan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     jobid: int | None = None
     run_time_s: float | None = None
     start: int | None = None
-    end: int | None = None
     log_version: str | None = None
     lib_version: str | None = None
-    modules: dict[str, int] = {}  # records of the modules that were read
     io: dict[str, DarshanModule] = {}
     unseen: dict[str, tuple[int, int]] = {}  # bytes read and written through modules that are not shown
 
@@ -175,7 +167,7 @@ def parse_darshan_text(source: ImportSource) -> ImportResult:
     head: dict[str, str] = {}
     library = None
     sums = DarshanSums()
-    modules: dict[str, set[str]] = {}
+    modules: set[str] = set()
     partial = False
     for line in source.read_lines():
         if line.startswith("#"):
@@ -191,9 +183,7 @@ def parse_darshan_text(source: ImportSource) -> ImportResult:
         module, rank, identifier, name = fields[0], parse_number(fields[1]), fields[2], fields[3]
         if rank is None or len(modules) > 100:
             continue
-        record_keys = modules.setdefault(module[:40], set())
-        if len(record_keys) < _MAX_RECORDS:
-            record_keys.add(f"{fields[1]} {identifier}")
+        modules.add(module[:40])
         value = parse_number(fields[4])
         if module in MODULES and value is not None:
             sums.note_record(module, int(rank), identifier)
@@ -207,10 +197,8 @@ def parse_darshan_text(source: ImportSource) -> ImportResult:
         jobid=parse_and_truncate(head.get("jobid")),
         run_time_s=parse_number(head.get("run time")),
         start=parse_and_truncate(head.get("start_time")),
-        end=parse_and_truncate(head.get("end_time")),
         log_version=head.get("darshan log version"),
         lib_version=library,
-        modules={name: len(records) for name, records in modules.items()},
         io=sums.io,
         unseen=sums.unseen,
     )

@@ -35,7 +35,6 @@ def read_darshan_log_in_child(log: str, answer_fd: str) -> None:
 def _read_log(darshan: Any, log: str) -> dict[str, Any]:
     report = darshan.DarshanReport(log, read_all=False)
     sums = DarshanSums()
-    counts: dict[str, int] = {}
     damaged = False
     for module, about in report.modules.items():
         name = _NAMES.get(module, module)
@@ -44,7 +43,6 @@ def _read_log(darshan: Any, log: str) -> dict[str, Any]:
             continue
         report.mod_read_all_records(module, dtype="dict")
         records = report.records[module]
-        counts[name] = len(records)
         damaged = damaged or not len(records)
         for record in records:
             _note_record(sums, name, record)
@@ -58,10 +56,8 @@ def _read_log(darshan: Any, log: str) -> dict[str, Any]:
         jobid=int(job["jobid"]),
         run_time_s=float(job["run_time"]),
         start=int(job.get("start_time_sec", job.get("start_time", 0))),
-        end=int(job.get("end_time_sec", job.get("end_time", 0))),
         log_version=str(job.get("log_ver", ""))[:20] or None,
         lib_version=str(job.get("metadata", {}).get("lib_ver", ""))[:40] or None,
-        modules=counts,
         io=sums.io,
         unseen=sums.unseen,
     )

@@ -26,7 +26,7 @@ from hostdx.probes.imports.model import (
     make_measures,
     make_troubles,
 )
-from hostdx.probes.imports.numbers import KIB, parse_integer, parse_number
+from hostdx.probes.imports.numbers import KIB, parse_number
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.imports.storage import fio_job
 from hostdx.probes.imports.storage.fio_job import (
@@ -68,7 +68,7 @@ class FioSums:
         self.count = 0
         self.left_out = 0  # places beyond the bound
         self.places: dict[tuple[str, int, str], SummedJob] = {}
-        self.totals: dict[str, dict[str, dict[str, float]]] = {}
+        self.iops_by_direction: dict[str, float] = {}
         self.contradictions: list[Contradiction] = []
         self.errors: dict[str, int] = {}
         self.all_clients: FioJob | None = None
@@ -84,11 +84,10 @@ class FioSums:
             self.errors[job.name] = job.error
         if len(self.contradictions) < _MAX_CONTRADICTIONS:
             self.contradictions += find_contradictions(job)
-        group = self.totals.setdefault(str(job.group), {})
         for direction, rate in job.rates.items():
-            total = group.setdefault(direction, {"iops": 0.0, "kib_s": 0.0})
-            total["iops"] += rate.iops or 0.0
-            total["kib_s"] += rate.bw_kib_s or 0.0
+            self.iops_by_direction[direction] = self.iops_by_direction.get(direction, 0.0) + (
+                rate.iops or 0.0
+            )
             self._add_place(job, direction, rate)
 
     def _add_place(self, job: FioJob, direction: str, rate: FioRate) -> None:
@@ -160,7 +159,7 @@ class FioSums:
         """The entry "All clients" against the sum of the clients. Only IOPS: run times differ a little."""
         client_contradictions: list[Contradiction] = []
         for direction, rate in (self.all_clients.rates if self.all_clients is not None else {}).items():
-            gives = sum(group.get(direction, {}).get("iops", 0.0) for group in self.totals.values())
+            gives = self.iops_by_direction.get(direction, 0.0)
             if rate.iops is not None and gives:
                 subject, rule = f"{ALL_CLIENTS} {direction}", "sum over the clients"
                 client_contradictions += compare_claim(
@@ -212,17 +211,12 @@ _MAX_MESSAGES = 20
 _MAX_RUNS = 1000
 
 
-class Fio(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`jobs` without "All clients"; `totals` by group and direction: IOPS and KiB/s summed over its jobs."""
+class FioOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands around the jobs. `messages` are fio's own; `documents`: how many the file has, interim ones too."""
 
     version: str | None = None
-    timestamp: int | None = None
-    client_server: bool = False
-    jobs: tuple[FioJob, ...] = ()
-    totals: dict[str, dict[str, dict[str, float]]] = {}
     messages: tuple[str, ...] = ()
     documents: int = 1
-    interrupted: bool = False
 
 
 def parse_fio(source: ImportSource) -> ImportResult:
@@ -243,14 +237,7 @@ def parse_fio(source: ImportSource) -> ImportResult:
     return make_result(
         "fio",
         sums,
-        Fio(
-            version=version,
-            timestamp=parse_integer(document.timestamp),
-            client_server=document.client_stats is not None,
-            messages=tuple(messages),
-            documents=len(documents),
-            interrupted=any(_SIGNAL.search(m) for m in messages),
-        ),
+        FioOutput(version=version, messages=tuple(messages), documents=len(documents)),
         runs=every,
         host=_single_host(sums.jobs),
         began=epoch_to_iso(_first_job_start_s(document) or parse_number(document.timestamp)),
@@ -262,7 +249,7 @@ def parse_fio(source: ImportSource) -> ImportResult:
 def make_result(
     kind: str,
     sums: FioSums,
-    detail: Fio,
+    output: FioOutput,
     *,
     recomputed: tuple[str, ...],
     runs: Sequence[FioSums] = (),
@@ -277,11 +264,10 @@ def make_result(
     contradictions = [c for s in every for c in (*s.contradictions, *s.check_client_sums())]
     measures = join_repetitions_or_number_runs([run.make_measures() for run in every])
     return ImportResult(
-        kind=kind, tool="fio", version=(detail.version or "").removeprefix("fio-")[:80] or None, host=host,
+        kind=kind, tool="fio", version=(output.version or "").removeprefix("fio-")[:80] or None, host=host,
         began=began, seconds=seconds, measures=tuple(measures), facts=tuple(_list_facts(sums.jobs)),
         contradictions=tuple({(c.id, c.subject, str(c.claimed)): c for c in contradictions}.values())[:100],
-        troubles=tuple(_list_troubles(sums, detail, len(every), bool(measures))), recomputed=recomputed,
-        detail=msgspec.structs.replace(detail, jobs=tuple(sums.jobs), totals=sums.totals),
+        troubles=tuple(_list_troubles(sums, output, len(every), bool(measures))), recomputed=recomputed,
     )  # fmt: skip
 
 
@@ -355,8 +341,8 @@ def _list_facts(jobs: list[FioJob]) -> list[Noted]:
     return list(facts.values())
 
 
-def _list_troubles(sums: FioSums, detail: Fio, runs: int, measured: bool) -> list[ImportTrouble]:
-    jobs, messages = sums.jobs, detail.messages
+def _list_troubles(sums: FioSums, output: FioOutput, runs: int, measured: bool) -> list[ImportTrouble]:
+    jobs, messages = sums.jobs, output.messages
     troubles = [ImportTrouble(id="fio.message", said=line) for line in messages if not _SIGNAL.search(line)]
     troubles += [ImportTrouble(id="fio.interrupted", said=line) for line in messages if _SIGNAL.search(line)]
     troubles += [
@@ -371,7 +357,7 @@ def _list_troubles(sums: FioSums, detail: Fio, runs: int, measured: bool) -> lis
             if any(getattr(j, name) is None for j in jobs):
                 troubles.append(ImportTrouble(id="fio.option-assumed", subject=name, said=value))
     troubles += make_troubles(
-        ("fio.status-documents", max(0, detail.documents - runs)),
+        ("fio.status-documents", max(0, output.documents - runs)),
         ("fio.left-out", sums.left_out),
         ("fio.summed", sums.has_summed_jobs),
     )
@@ -419,10 +405,8 @@ def parse_fio_terse(source: ImportSource) -> ImportResult:
         jobs.append(make_job(entry, {}))
     if not jobs:
         raise ImportRefusedError("fio: a terse line with too few fields", "run fio with --output-format=json")
-    detail = Fio(version=version)
-    result = make_result(
-        "fio-terse", sum_jobs(jobs), detail, recomputed=("bandwidth from bytes and run time",)
-    )
+    recomputed = ("bandwidth from bytes and run time",)
+    result = make_result("fio-terse", sum_jobs(jobs), FioOutput(version=version), recomputed=recomputed)
     own_ids = {"fio.summed": "fio.terse-summed"}
     troubles = [msgspec.structs.replace(each, id=own_ids.get(each.id, each.id)) for each in result.troubles]
     troubles += make_troubles(("fio.terse-broken", broken))

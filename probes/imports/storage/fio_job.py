@@ -21,14 +21,11 @@ from hostdx.probes.types import Json
 
 
 class FioLatency(msgspec.Struct, frozen=True):
-    """In ns or µs. `percentile` has the user's list; `bins` (json+) stays raw: a large file is mostly those."""
+    """In ns or µs. `percentile` has the user's list."""
 
-    min: Json = None
-    max: Json = None
     mean: Json = None
     N: Json = None
     percentile: dict[str, Json] = {}
-    bins: msgspec.Raw = msgspec.Raw(b"")
 
 
 class FioDirection(msgspec.Struct, frozen=True):
@@ -149,13 +146,11 @@ class FioRate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     iops: float | None = None
     bw_kib_s: float | None = None
     bytes: int | None = None
-    are_bytes_exact: bool = True
     runtime_ms: float | None = None
     total_ios: int | None = None
     clat_mean_ns: float | None = None
     lat_mean_ns: float | None = None
     percentiles_ns: dict[str, float] = {}  # "50", "99", "99.9": as in the file, without its zeros
-    bins: int = 0
 
 
 class SyncLatency(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -339,19 +334,15 @@ def _read_rate(part: FioDirection | None, with_details: bool) -> FioRate | None:
     to_ns = part.to_ns
     if not with_details:
         ranked = None
-    percentiles = _read_percentiles(ranked, to_ns) if ranked is not None else {}
-    bins = ranked.bins if ranked is not None else msgspec.Raw(b"")
     return FioRate(
         iops=iops,
         bw_kib_s=parse_number(part.bw),
         bytes=moved,
-        are_bytes_exact=part.are_bytes_exact,
         runtime_ms=parse_number(part.runtime),
         total_ios=parse_integer(part.total_ios),
         clat_mean_ns=_mean_ns(clat, to_ns),
         lat_mean_ns=_mean_ns(lat, to_ns),
-        percentiles_ns=percentiles,
-        bins=bytes(bins).count(b":"),
+        percentiles_ns=_read_percentiles(ranked, to_ns) if ranked is not None else {},
     )
 
 

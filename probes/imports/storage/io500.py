@@ -51,23 +51,6 @@ class Io500Phase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     invalid: bool = False
 
 
-class Io500(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`layout`: "script", "app" or "result.txt". Scores: GiB/s, kIOPS and their mean, printed and recomputed."""
-
-    layout: str
-    version: str | None = None
-    mode: str | None = None
-    phases: tuple[Io500Phase, ...] = ()
-    printed: score.Scores | None = None
-    extended: score.Scores | None = None
-    recomputed: score.Scores | None = None
-    agrees: dict[str, bool] = {}
-    missing: tuple[str, ...] = ()
-    invalid: bool = False
-    errors: tuple[str, ...] = ()
-    runs: int = 1
-
-
 def is_io500_result(source: ImportSource) -> bool:
     if source.contains_all(b"[ior-easy-write]", b"score") or source.contains_all(b"config-hash", b"[ior-"):
         return True
@@ -83,7 +66,7 @@ def parse_io500(source: ImportSource) -> ImportResult:
 def _read_summary(source: ImportSource) -> ImportResult:
     phases: dict[str, Io500Phase] = {}
     scores: list[tuple[str, score.Scores]] = []
-    version, mode, script, runs = None, None, False, 1
+    version, mode, runs = None, None, 1
     errors: list[str] = []
     broken: list[str] = []
     for line in source.read_lines():
@@ -93,7 +76,6 @@ def _read_summary(source: ImportSource) -> ImportResult:
             if phase is None:
                 broken.append(text[:200])
                 continue
-            script = script or "phase" in text.split(match[3])[0]
             if scores and scores[-1][0] == "SCORE" and phase.counted and phase.name == "ior-easy-write":
                 runs += 1  # another run's output follows: the last one stands
                 phases, scores = {}, []
@@ -112,10 +94,7 @@ def _read_summary(source: ImportSource) -> ImportResult:
             errors.append(text.lstrip("; ")[:300])
         elif text.startswith("[RESULT") and len(broken) < _MAX_NOTES:
             broken.append(text[:200])
-    layout = "script" if script else "app"
-    return _make_result(
-        layout, phases, scores, version=version, mode=mode, errors=errors, broken=broken, runs=runs
-    )
+    return _make_result(phases, scores, version=version, mode=mode, errors=errors, broken=broken, runs=runs)
 
 
 def _make_phase(match: re.Match[str]) -> Io500Phase | None:
@@ -174,7 +153,7 @@ def _read_result_file(source: ImportSource) -> ImportResult:
     ]
     version = head.get("version")
     return _make_result(
-        "result.txt", phases, scores, version=version, mode=head.get("mode"), errors=errors, broken=[],
+        phases, scores, version=version, mode=head.get("mode"), errors=errors, broken=[],
         hashes=_check_hashes(version or "", sections), began=began, processes=parse_number(head.get("procs")),
     )  # fmt: skip
 
@@ -210,7 +189,7 @@ def _split_first_word(text: str) -> tuple[str, str]:
 
 
 def _make_result(
-    layout: str, phases: dict[str, Io500Phase], scores: list[tuple[str, score.Scores]], *, version: str | None,
+    phases: dict[str, Io500Phase], scores: list[tuple[str, score.Scores]], *, version: str | None,
     mode: str | None, errors: list[str], broken: list[str], runs: int = 1, hashes: Sequence[list[Contradiction]] = (),
     began: str | None = None, processes: float | None = None,
 ) -> ImportResult:  # fmt: skip
@@ -222,9 +201,8 @@ def _make_result(
     extended = next((s for tag, s in reversed(scores) if tag == "SCOREX"), None)
     again = score.recompute_scores({n: (p.value, p.half) for n, p in phases.items()})
     lost = tuple(n for n in (*score.BW, *score.MD) if n not in phases)
-    contradictions, agrees = score.find_contradictions(plain, again)
+    contradictions = score.find_contradictions(plain, again)
     bad = [n for n, p in phases.items() if p.invalid]
-    invalid = bool(bad) or (plain is not None and plain.invalid)
     troubles = [ImportTrouble(id="io500.phase-invalid", subject=n) for n in bad]
     if plain is not None and plain.invalid:
         troubles.append(ImportTrouble(id="io500.run-invalid", subject="TOTAL"))
@@ -236,13 +214,8 @@ def _make_result(
     troubles += make_troubles(("io500.several-runs", runs > 1 and runs))
     if extended is not None:
         beyond = score.recompute_scores({n: (p.value, p.half) for n, p in phases.items()}, extended=True)
-        contradictions += score.find_contradictions(extended, beyond, "SCOREX ")[0]
+        contradictions += score.find_contradictions(extended, beyond, "SCOREX ")
     contradictions += [claim for claims in hashes for claim in claims]
-    detail = Io500(
-        layout=layout, version=version, mode=mode, phases=tuple(phases.values()), printed=plain,
-        extended=extended, recomputed=again, agrees=agrees, missing=lost, invalid=invalid,
-        errors=tuple(errors), runs=runs,
-    )  # fmt: skip
     facts = [Noted(name="processes", value=int(processes))] if processes is not None else []
     if mode:
         facts.append(Noted(name="mode", value=mode))
@@ -258,7 +231,6 @@ def _make_result(
         contradictions=tuple(contradictions),
         troubles=tuple(troubles),
         recomputed=("bandwidth score", "metadata score", "total score", *(("hash",) if hashes else ())),
-        detail=detail,
     )
 
 

@@ -86,17 +86,14 @@ def recompute_scores(phases: Mapping[str, tuple[float, float]], *, extended: boo
     )  # fmt: skip
 
 
-def find_contradictions(
-    claimed: Scores | None, again: Scores, prefix: str = ""
-) -> tuple[list[Contradiction], dict[str, bool]]:
+def find_contradictions(claimed: Scores | None, again: Scores, prefix: str = "") -> list[Contradiction]:
     """Return what is printed and does not follow from the phases. A TOTAL that is the product is named as such.
 
-    where: of an extended run's second score, "SCOREX ".
+    `prefix`: of an extended run's second score, "SCOREX ".
     """
-    if claimed is None:
-        return [], {}
-    agrees = {"total_is_product": False}
     claims: list[Contradiction] = []
+    if claimed is None:
+        return claims
     for name, unit, rule in (
         ("bw", "GiB/s", f"geometric mean of the {again.bw_phases} bandwidth phases above 0"),
         ("md", "kIOPS", f"geometric mean of the {again.md_phases} metadata phases above 0"),
@@ -107,15 +104,12 @@ def find_contradictions(
             continue
         slack = getattr(claimed, f"{name}_half") + getattr(again, f"{name}_half") + 1e-9 * abs(gives)
         product = name == "total" and _is_product(claimed, again)
-        contradictions = compare_claim(
+        claims += compare_claim(
             "io500.total-is-product" if product else "io500.score",
             prefix + {"bw": "Bandwidth", "md": "IOPS", "total": "TOTAL"}[name],
             claimed_value, gives, rule, 0.0, slack, unit=unit,
         )  # fmt: skip
-        agrees[name] = not contradictions
-        agrees["total_is_product"] = agrees["total_is_product"] or (product and not agrees[name])
-        claims += contradictions
-    return claims, agrees
+    return claims
 
 
 def _is_product(claimed: Scores, again: Scores) -> bool:

@@ -46,32 +46,24 @@ _INCORRECT = re.compile(r"incorrect data on (?:write|read)", re.IGNORECASE)
 OPERATIONS = ("write", "read")
 _MAX_RUNS = 10_000
 _MAX_ROWS = 10_000
-# By field of a row its name in the text and in the CSV (which has "Latency").
-TEXT_COLUMNS = {
-    "mib_s": "bw(MiB/s)", "iops": "IOPS", "latency_s": "Latency(s)", "open_s": "open(s)", "io_s": "wr/rd(s)",
-    "close_s": "close(s)", "total_s": "total(s)", "iter": "iter",
-}  # fmt: skip
+# By field of a row its name in the text and in the CSV.
+TEXT_COLUMNS = {"mib_s": "bw(MiB/s)", "iops": "IOPS", "total_s": "total(s)"}
 
 
 class IorRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     op: str
     mib_s: float
     iops: float | None = None
-    latency_s: float | None = None
-    open_s: float | None = None
-    io_s: float | None = None
-    close_s: float | None = None
     total_s: float | None = None
-    iter: int | None = None
 
 
 def make_row(values: Mapping[str, Json], names: Mapping[str, str]) -> IorRow | None:
     """`names`: of the values, by field. None where the row has no rate or is of another operation."""
     numbers = {field: parse_number(values.get(name)) for field, name in names.items()}
-    operation, rate, turn = values.get("access"), numbers.pop("mib_s"), numbers.pop("iter", None)
+    operation, rate = values.get("access"), numbers.pop("mib_s")
     if rate is None or not isinstance(operation, str) or operation not in OPERATIONS:
         return None
-    return IorRow(op=operation, mib_s=rate, iter=int(turn) if turn is not None else None, **numbers)
+    return IorRow(op=operation, mib_s=rate, **numbers)
 
 
 class IorRun(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -89,7 +81,6 @@ class IorRun(msgspec.Struct, kw_only=True, omit_defaults=True):
     transfer_bytes: int | None = None
     block_bytes: int | None = None
     segments: int | None = None
-    repetitions: int | None = None
     aggregate_bytes: int | None = None
     stonewall_s: float | None = None
     rows: list[IorRow] = []
@@ -98,7 +89,6 @@ class IorRun(msgspec.Struct, kw_only=True, omit_defaults=True):
     stonewall_pairs: tuple[int, int] | None = None
     options: dict[str, str] = {}  # what else was asked for, by the name that IOR gives it
     finished: bool = False
-    warnings: int = 0
     errors: int = 0
     incorrect: bool = False  # its own check found other data than it had written
 
@@ -135,9 +125,7 @@ class _IorReader:
         run = self.run
         word = text.partition(" ")[0]
         if not run.finished:
-            # of the text: "WARNING:", "ior WARNING:", "ERROR" of MPI or of IOR itself
-            run.warnings += "WARNING" in text
-            run.errors += "ERROR" in text
+            run.errors += "ERROR" in text  # of MPI or of IOR itself
             run.incorrect = run.incorrect or _INCORRECT.search(text) is not None
         if text.rstrip(": ") in ("Options", "Summary", "Results"):
             self._in_options = not text.startswith("Results")
@@ -191,7 +179,7 @@ class _IorReader:
                 run.access = value[:60]
             case "clients" if clients := _CLIENTS.match(value):
                 run.tasks, run.tasks_per_node = int(clients[1][:9]), int(clients[2][:9])
-            case "tasks" | "nodes" | "segments" | "repetitions":
+            case "tasks" | "nodes" | "segments":
                 setattr(run, name, parse_and_truncate(value))
             case "clients per node":
                 run.tasks_per_node = parse_and_truncate(value)
@@ -342,11 +330,7 @@ def _list_facts(run: IorRun, subject: str) -> list[Noted]:
 
 
 _MAX_ROWS = 10_000
-_CSV_NAMES = TEXT_COLUMNS | {"latency_s": "Latency"}
-_JSON_NAMES = {
-    "mib_s": "bwMiB", "iops": "iops", "latency_s": "latency", "open_s": "openTime", "io_s": "wrRdTime",
-    "close_s": "closeTime", "total_s": "totalTime",
-}  # fmt: skip
+_JSON_NAMES = {"mib_s": "bwMiB", "iops": "iops", "total_s": "totalTime"}
 
 
 def parse_ior_json(source: ImportSource) -> ImportResult:
@@ -374,7 +358,6 @@ def parse_ior_json(source: ImportSource) -> ImportResult:
             transfer_bytes=parse_integer(parameters.get("transferSize")),
             block_bytes=parse_integer(parameters.get("blockSize")),
             segments=parse_integer(parameters.get("segmentCount")),
-            repetitions=parse_integer(parameters.get("repetitions")),
             stonewall_s=parse_number(parameters.get("deadlineForStonewall")) or None,
             finished="Finished" in document,
             options={
@@ -426,7 +409,7 @@ def parse_ior_csv(source: ImportSource) -> ImportResult:
         elif header and names[:1] in (["write"], ["read"]) and len(run.rows) < _MAX_ROWS:
             shorter = [n for n in header if n != "numTasks"] if len(names) == len(header) - 1 else header
             values: dict[str, Json] = dict(zip(shorter, names, strict=False))
-            if row := make_row(values, _CSV_NAMES):
+            if row := make_row(values, TEXT_COLUMNS):
                 run.rows.append(row)
                 tasks = parse_integer(values.get("numTasks"))
                 run.tasks = tasks if tasks is not None else run.tasks

@@ -45,7 +45,6 @@ class MdtestStat(msgspec.Struct, frozen=True, kw_only=True):
     max: float
     min: float
     mean: float
-    stddev: float
 
 
 class MdtestRun(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -63,10 +62,6 @@ class MdtestRun(msgspec.Struct, kw_only=True, omit_defaults=True):
     iterations: int | None = None
     finished: bool = False
     not_computed: list[str] = []  # the rate is 0 and the time is not
-
-
-class Mdtest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    runs: tuple[MdtestRun, ...] = ()
 
 
 def parse_mdtest(source: ImportSource) -> ImportResult:
@@ -101,7 +96,7 @@ def parse_mdtest(source: ImportSource) -> ImportResult:
 
 
 def _add_row(run: MdtestRun, table: str, match: re.Match[str], zero: set[str]) -> None:
-    values = [parse_number(match[i]) for i in range(2, 6)]
+    values = [parse_number(match[i]) for i in range(2, 6)]  # the last is their deviation
     if values[0] is None or values[1] is None or values[2] is None:
         return
     name = match[1]
@@ -109,7 +104,7 @@ def _add_row(run: MdtestRun, table: str, match: re.Match[str], zero: set[str]) -
         if table == "rate":
             zero.add(name)
         return
-    stat = MdtestStat(max=values[0], min=values[1], mean=values[2], stddev=values[3] or 0.0)
+    stat = MdtestStat(max=values[0], min=values[1], mean=values[2])
     if table == "rate":
         run.rate[name] = stat
     else:
@@ -156,7 +151,7 @@ def _make_result(runs: list[MdtestRun]) -> ImportResult:
         kind="mdtest", tool="mdtest", version=measured[0].version, began=to_iso(measured[0].began),
         measures=tuple(join_repetitions_or_number_runs(every)), facts=tuple(facts[:1000]),
         contradictions=tuple(claims[:200]),
-        troubles=tuple(troubles[:200]), recomputed=("rate from items and time",), detail=Mdtest(runs=tuple(runs)),
+        troubles=tuple(troubles[:200]), recomputed=("rate from items and time",),
     )  # fmt: skip
 
 
@@ -198,10 +193,6 @@ class RankFigures(msgspec.Struct, kw_only=True, omit_defaults=True):
     done: dict[str, float] = {}
     tasks: int = 0
     iterations: int = 1
-
-
-class MdtestRanks(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    runs: tuple[RankFigures, ...] = ()
 
 
 def parse_mdtest_ranks(source: ImportSource) -> ImportResult:
@@ -280,5 +271,4 @@ def _make_ranks_result(runs: list[RankFigures]) -> ImportResult:
         kind="mdtest-csv", tool="mdtest", measures=tuple(join_repetitions_or_number_runs(every)),
         facts=tuple(facts[:1000]),
         contradictions=tuple(contradictions[:200]), recomputed=("rate from the ranks' own",),
-        detail=MdtestRanks(runs=tuple(runs)),
     )  # fmt: skip

@@ -33,8 +33,6 @@ from hostdx.probes.imports.sample_series import BoundedSeries, CommandSeries, Sa
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.types import Json
 
-_LABEL = re.compile(r"[A-Za-z][A-Za-z0-9]{2}")  # CPU, cpu, MDD, PRC
-_MAX_LABELS = 64  # atop has some thirty
 # Threads of the kernel that write for others: asleep in D beside a slow disk, and not stuck.
 _KERNEL_THREAD = re.compile(
     r"(?:jbd2/|xfsaild|xfs-|txg_|z_|kworker/|kswapd|kcompactd|btrfs-|md\d+_|loop\d|dm[-_]|flush-|nfsd)"
@@ -63,13 +61,6 @@ def load_labels() -> dict[str, AtopLabel]:
     return load_format("atop.toml", dict[str, AtopLabel])
 
 
-class Atop(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`labels`: those of the file, with how many lines each has."""
-
-    samples: int = 0
-    labels: dict[str, int] = {}
-
-
 def parse_atop(source: ImportSource) -> ImportResult:
     return parse_lines(source.read_lines())
 
@@ -90,7 +81,7 @@ def parse_lines(lines: Iterable[str], zone: str = "") -> ImportResult:
         kind="atop", tool="atop", host=reader.host, began=to_iso(reader.first_time), facts=tuple(facts),
         measures=tuple(_mean_measures(all_series)), times=reader.commands.clock.times(zone), series=all_series,
         troubles=tuple(make_troubles(("sysstat.left-out", reader.table.left_out))),
-        recomputed=("means from the samples",), detail=Atop(samples=samples, labels=reader.labels),
+        recomputed=("means from the samples",),
     )  # fmt: skip
 
 
@@ -108,7 +99,7 @@ class _AtopReader:
     def __init__(self) -> None:
         self.table = BoundedSeries()
         self.commands = CommandSeries()
-        self.labels: dict[str, int] = {}
+        self._has_processes = False
         self.host: str | None = None
         self.cpus: int | None = None
         self.first_time: str | None = None
@@ -122,17 +113,14 @@ class _AtopReader:
         if line == "RESET":
             self._is_since_boot = True
         elif line == "SEP":
-            if not self._is_since_boot and "PRC" in self.labels:
+            if not self._is_since_boot and self._has_processes:
                 self._add_value("host", "stuck tasks", "", float(len(self._idle_before & self._idle)))
                 self._idle_before, self._idle = self._idle, set()
             self._is_since_boot = False
         elif line[3:4] == " " and not self._is_since_boot:
-            if line[:3] in self.labels or (len(self.labels) < _MAX_LABELS and _LABEL.fullmatch(line[:3])):
-                self.labels[line[:3]] = self.labels.get(line[:3], 0) + 1
-            is_read = line[:3] in self._columns or line[:3] in (
-                "PRC",
-                "PRD",
-            )  # most lines of `-P ALL` are not
+            self._has_processes = self._has_processes or line[:3] == "PRC"
+            # most lines of `-P ALL` are not read
+            is_read = line[:3] in self._columns or line[:3] in ("PRC", "PRD")
             match = _HEAD.match(line) if is_read else None
             if match is None:
                 return

@@ -5,8 +5,6 @@ Columns changed from sysstat 10 to 12 and follow the options (kB/s, MB/s, blocks
 
 from collections.abc import Sequence
 
-from msgspec.structs import asdict
-
 from hostdx.probes.imports.model import ImportRefusedError, ImportResult
 from hostdx.probes.imports.numbers import parse_number
 from hostdx.probes.imports.sample_series import SampleClock
@@ -107,12 +105,6 @@ def parse_iostat(source: ImportSource) -> ImportResult:
         raise ImportRefusedError(
             "iostat: no device table with values", "import the output from its first line on"
         )
-    detail = Sysstat(
-        tool="iostat-text",
-        **(asdict(head) if head else {}),
-        samples=blocks,
-        keys=tuple(sorted(tables.tables)),
-        columns=tuple(columns),
-        tables=tables.tables,
-    )
+    header = head or SysstatHeader()
+    detail = Sysstat(tool="iostat-text", header=header, samples=blocks, tables=tables.tables)
     return make_result(detail, tables, clock.times(), since_boot=blocks == 1)

@@ -6,8 +6,6 @@ show did nothing in it (pidstat(1)), so means go over all samples.
 
 from collections import defaultdict
 
-import msgspec
-
 from hostdx.probes.imports.dates import to_iso
 from hostdx.probes.imports.model import (
     ImportedMeasure,
@@ -23,13 +21,6 @@ from hostdx.probes.imports.sysstat.sysstat_table import SysstatHeader, load_colu
 
 _FIRST = ("UID", "USER", "PID", "TGID")
 _MAX_COMMANDS = 500
-
-
-class Pidstat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Means over the samples by command and column, as printed."""
-
-    samples: int = 0
-    commands: dict[str, dict[str, float]] = {}
 
 
 def is_pidstat_output(source: ImportSource) -> bool:
@@ -78,18 +69,14 @@ def parse_pidstat(source: ImportSource) -> ImportResult:
                     totals[command][name] += value
                     metric, factor, unit = shown[name]
                     over_time.add(command, metric, unit, value * factor)
-    means = {
-        command: {n: v / samples[n] for n, v in command_values.items()}
-        for command, command_values in totals.items()
-    }
     measures = [
         ImportedMeasure(
-            workload=f"process:{command}", metric=shown[name][0], value=value * shown[name][1],
+            workload=f"process:{command}", metric=shown[name][0], value=total / samples[name] * shown[name][1],
             unit=shown[name][2], better="less", judged=False,
         )
-        for command, command_values in means.items()
-        for name, value in command_values.items()
-        if value
+        for command, command_totals in totals.items()
+        for name, total in command_totals.items()
+        if total
     ]  # fmt: skip
     if not measures:
         raise ImportRefusedError(
@@ -104,6 +91,6 @@ def parse_pidstat(source: ImportSource) -> ImportResult:
     return ImportResult(
         kind="pidstat", tool="pidstat", host=head.host if head else None, began=to_iso(head.date) if head else None,
         facts=tuple(facts), measures=tuple(measures[:5000]), troubles=tuple(troubles),
-        recomputed=("means from the samples",), detail=Pidstat(samples=most, commands=means),
+        recomputed=("means from the samples",),
         times=over_time.clock.times(), series=over_time.series(),
     )  # fmt: skip

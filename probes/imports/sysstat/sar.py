@@ -6,8 +6,6 @@ also stands in front of MHz (sar -m): the heading decides.
 
 import re
 
-from msgspec.structs import asdict
-
 from hostdx.probes.imports.model import ImportRefusedError, ImportResult
 from hostdx.probes.imports.numbers import parse_column
 from hostdx.probes.imports.sample_series import SampleClock
@@ -26,7 +24,6 @@ _KEYS = {
     "CPU": "", "DEV": "disk:", "IFACE": "net:", "INTR": "irq:", "TTY": "tty:", "FAN": "fan:", "TEMP": "temp:",
     "IN": "in:", "BUS": "usb:",
 }  # fmt: skip
-_MAX_HEADINGS = 500
 _MAX_WAITING_ROWS = 10_000  # rows
 
 
@@ -49,9 +46,8 @@ def parse_sar(source: ImportSource) -> ImportResult:
     cpu = reader.tables.tables.get("CPU", {}).get("all", {})
     samples = max((s.count for s in cpu.values()), default=0)
     detail = Sysstat(
-        tool="sar", **asdict(head),
-        samples=samples or max(reader.rows.values(), default=0), keys=tuple(reader.headings),
-        headings=len(reader.headings), restarts=reader.restarts, tables=reader.tables.tables,
+        tool="sar", header=head, samples=samples or max(reader.rows.values(), default=0),
+        restarts=reader.restarts, tables=reader.tables.tables,
     )  # fmt: skip
     return make_result(detail, reader.tables, reader.clock.times())
 
@@ -60,7 +56,6 @@ class _SarReader:
     def __init__(self) -> None:
         self.header: SysstatHeader | None = None
         self.tables = SysstatTables()
-        self.headings: dict[str, None] = {}
         self.rows: dict[str, int] = {}
         self.restarts = 0
         self._columns: list[str] = []
@@ -145,8 +140,6 @@ class _SarReader:
             self._activity = f"CPU {second}"  # MHz, interrupts: "all" is no utilisation there
         elif first in ("IFACE", "TTY") or self._prefix is None:
             self._activity = f"{first} {second}".strip()
-        if len(self.headings) < _MAX_HEADINGS:
-            self.headings[" ".join(self._columns)] = None
 
     def _add_row(self, rest: str, match: re.Match[str]) -> None:
         fields = rest.split()

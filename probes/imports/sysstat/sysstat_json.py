@@ -7,7 +7,13 @@ from hostdx.probes.imports.json_text import mapping_or_empty
 from hostdx.probes.imports.model import ImportRefusedError, ImportResult
 from hostdx.probes.imports.sample_series import SampleClock
 from hostdx.probes.imports.source import ImportSource
-from hostdx.probes.imports.sysstat.sysstat_table import Sysstat, SysstatTables, make_result, parse_floats
+from hostdx.probes.imports.sysstat.sysstat_table import (
+    Sysstat,
+    SysstatHeader,
+    SysstatTables,
+    make_result,
+    parse_floats,
+)
 from hostdx.probes.types import Json
 
 _SUBJECT = {
@@ -41,14 +47,12 @@ def parse_sadf(source: ImportSource) -> ImportResult:
         raise ImportRefusedError("sysstat: no host in it", "export it again: sadf -j FILE -- -A")
     host = top.sysstat.hosts[0]
     tables = SysstatTables()
-    keys: set[str] = set()
     tool = "sadf"
     clock = SampleClock(json_text.text_or_number(host.date, 30))
     zone = ""
     at_s = 0.0
     for index, raw in enumerate(host.statistics):
         sample = mapping_or_empty(json_text.decode_document(bytes(raw), dict, "sysstat"))
-        keys |= {str(k)[:60].strip() for k in list(sample)[:100]}
         if index == 0:
             tool = "iostat" if "avg-cpu" in sample else "sadf"
             if isinstance(sample.get("timestamp"), str) and "cpu-load" in sample:
@@ -59,17 +63,14 @@ def parse_sadf(source: ImportSource) -> ImportResult:
         for activity, body in list(sample.items())[:100]:
             _add_activity(tables, str(activity)[:60].strip(), body, at_s)
     samples = len(host.statistics)
-    detail = Sysstat(
-        tool=tool,
-        host=json_text.text_or_number(host.nodename),
+    header = SysstatHeader(
         kernel=json_text.text_or_number(host.release),
+        host=json_text.text_or_number(host.nodename),
+        date=json_text.text_or_number(host.file_date or host.date, 30),
         arch=json_text.text_or_number(host.machine),
         cpus=host.cpus if isinstance(host.cpus, int) else None,
-        date=json_text.text_or_number(host.file_date or host.date, 30),
-        samples=samples,
-        keys=tuple(sorted(keys)),
-        tables=tables.tables,
     )
+    detail = Sysstat(tool=tool, header=header, samples=samples, tables=tables.tables)
     return make_result(
         detail, tables, clock.times(zone), since_boot=tool in _EACH_REPORT_SINCE_BOOT and samples == 1
     )

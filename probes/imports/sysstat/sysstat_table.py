@@ -70,29 +70,22 @@ class SampleStat(msgspec.Struct, kw_only=True, omit_defaults=True):
         return self.total / self.count if self.count else self.last
 
 
-class Sysstat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`tables`: activity → subject → column as printed → over the samples. `keys`: the activities of the file."""
-
-    tool: str
-    host: str | None = None
+class SysstatHeader(msgspec.Struct, frozen=True):
     kernel: str | None = None
+    host: str | None = None
+    date: str | None = None
     arch: str | None = None
     cpus: int | None = None
-    date: str | None = None
+
+
+class Sysstat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`tables`: activity → subject → column as printed → over the samples."""
+
+    tool: str
+    header: SysstatHeader = SysstatHeader()
     samples: int = 0
-    keys: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-    headings: int = 0
     restarts: int = 0
     tables: dict[str, dict[str, dict[str, SampleStat]]] = {}
-
-
-class SysstatHeader(msgspec.Struct, frozen=True):
-    kernel: str
-    host: str
-    date: str
-    arch: str
-    cpus: int
 
 
 def parse_header(line: str) -> SysstatHeader | None:
@@ -270,11 +263,12 @@ def make_result(
         ("sysstat.restart", detail.restarts),
         ("sysstat.left-out", tables.left_out),
     )
-    facts = file_facts(("release", detail.kernel), ("machine", detail.arch), subject="kernel")
-    facts += [*file_facts(("threads", detail.cpus), subject="cpu"), *file_facts(("samples", detail.samples))]
+    header = detail.header
+    facts = file_facts(("release", header.kernel), ("machine", header.arch), subject="kernel")
+    facts += [*file_facts(("threads", header.cpus), subject="cpu"), *file_facts(("samples", detail.samples))]
     all_series = tables.series.as_tuple()
     return ImportResult(
-        kind=detail.tool, tool=detail.tool, host=detail.host, began=to_iso(detail.date), facts=tuple(facts),
+        kind=detail.tool, tool=detail.tool, host=header.host, began=to_iso(header.date), facts=tuple(facts),
         measures=tuple(make_measures(detail.tables)), troubles=tuple(troubles),
         points=tuple(points_to_draw(all_series, _DRAWN, _MAX_POINTS)), times=times, series=all_series,
         contradictions=tuple(check_averages(detail.tables)) if not detail.restarts else (),

@@ -26,10 +26,7 @@ def parse_vmstat(source: ImportSource) -> ImportResult:
                 reader.read(line)
     if not reader.rows:
         raise ImportRefusedError("vmstat: a heading and no row", "import a longer recording")
-    detail = Sysstat(
-        tool="vmstat", samples=reader.rows, keys=("vmstat",), columns=tuple(reader.columns),
-        tables=reader.tables.tables,
-    )  # fmt: skip
+    detail = Sysstat(tool="vmstat", samples=reader.rows, tables=reader.tables.tables)
     return make_result(detail, reader.tables, reader.clock.times(reader.zone), since_boot=reader.rows == 1)
 
 

@@ -39,9 +39,8 @@ _IMAGE = lazy_pattern(
 _NAMING = lazy_pattern(r"(?:(?:dc|ou|cn|o|uid)=[\w. -]{1,60},){1,8}(?:dc|ou|o)=[\w. -]{1,60}")
 _CURL_FORMAT = lazy_pattern(r"(?:%\{[a-z_]{1,30}\}(?:\\n| |,)*)+")
 _LISTENING = lazy_pattern(r"\*?:\d{1,5}|(?:[\w.*-]{1,60}:)?\d{1,5}:[\w.-]{1,60}:\d{1,5}")  # or ssh's tunnel
-_RANDOM = lazy_pattern(
-    r"(?=[\w+-]*[A-Z])(?=[\w+-]*[a-z])(?=[\w+-]*\d)[\w+-]{16,}"
-)  # a part of a key, and no name
+# a part of a key, and no name
+_RANDOM = lazy_pattern(r"(?=[\w+-]*[A-Z])(?=[\w+-]*[a-z])(?=[\w+-]*\d)[\w+-]{16,}")
 _FILE = lazy_pattern(
     r"[\w@.+-]{1,80}\.(?:py|sh|jar|toml|ya?ml|json|conf|cfg|ini|txt|csv|tsv|ipynb|tfvars|pol|mkv|mp4|wav|lock|log|fio|dat|data|bin|root|h5|nc|pl|rb|js|so|img|iso|"
     r"war|jmx|jtl|prof|pt|ckpt|npy|parquet|safetensors|png|zip|db|ko|qcow2|tar|gz|xz|zst|bz2|rpm|deb|service|mount|slice|scope|socket|"

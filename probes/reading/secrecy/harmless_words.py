@@ -32,20 +32,15 @@ from hostdx.probes.reading.secrecy.secret_positions import (
     is_secret_name,
     looks_like_password,
 )
-from hostdx.probes.reading.secrecy.secrets import (
-    hash_of_text,
-    mask_by_position,
-    mask_secrets,
-)
+from hostdx.probes.reading.secrecy.secrets import hash_of_text, mask_by_position, mask_secrets
 
 LEFT_OUT = "…"
 _IN_THE_TABLES = KNOWN_PROGRAMS | LAUNCHERS | WITH_SUBCOMMANDS | CODE_OPTIONS.keys()
 _MAX_NAME = 24
 _MAX_DEPTH = 4  # of assignments in assignments, of commands in commands
 # what a quoted text begins with where it is a command: names of programs have no capitals
-_FIRST = lazy_pattern(
-    r"(?:[\w.+-]*/)*[a-z][a-z0-9._+-]{0,30}|[A-Za-z0-9][\w.+-]{0,31}:"
-)  # or a variant's name
+# or a variant's name
+_FIRST = lazy_pattern(r"(?:[\w.+-]*/)*[a-z][a-z0-9._+-]{0,30}|[A-Za-z0-9][\w.+-]{0,31}:")
 _FIRST_OF_SEVERAL = lazy_pattern(r"[A-Za-z][A-Za-z_.+-]{2,30}")  # `cmsRun`, where options or files follow
 _NOTHING = lazy_pattern(r"(?!)")
 _UNQUOTED = lazy_pattern(rf"[\w@%+=:,./*;|&$<>{LEFT_OUT}-]+")
@@ -79,9 +74,8 @@ _NAME_WITHIN = lazy_pattern(r"""(?:(?<=["'\s,;{])|(?<==))([A-Za-z]\w*)=""")  # `
 # of sed, which looks like a path: what is looked for and what is put in its place may both be secrets
 _PARTS = r"(?:\\.|(?!\1)[^\\])*\1(?:\\.|(?!\1)[^\\])*\1"
 _SUBSTITUTION = lazy_pattern(rf"(?:(?<=[;{{}}\s\d$!])|^)s([/|#,@:!]){_PARTS}")
-_OF_SED = lazy_pattern(
-    rf"(?:(?<=[;{{}}\s\d$!/])|^)s([^\w\s\\]|_){_PARTS}"
-)  # it takes any sign between the parts
+# it takes any sign between the parts
+_OF_SED = lazy_pattern(rf"(?:(?<=[;{{}}\s\d$!/])|^)s([^\w\s\\]|_){_PARTS}")
 _TEXT_OF_SED = lazy_pattern(r"((?:^|[;{/\d$!\s])[aci](?:\\|\s)\s*).+", re.DOTALL)
 _WORD_OF_CODE = lazy_pattern(r"[\w$@%/.-]+")
 
@@ -160,9 +154,8 @@ def _keep_code(text: str) -> str:
     def keep_literal(literal: re.Match[str]) -> str:
         quote = literal[0][0]
         inside = literal[0].strip("'\"$\\")
-        is_relative = "/" in inside and not inside.startswith(
-            ("/", "./", "../")
-        )  # base64 has such signs, too
+        # base64 has such signs, too
+        is_relative = "/" in inside and not inside.startswith(("/", "./", "../"))
         return literal[0] if is_harmless_word(inside) and not is_relative else f"{quote}{LEFT_OUT}{quote}"
 
     def keep_name(name: re.Match[str]) -> str:

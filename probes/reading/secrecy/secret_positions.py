@@ -183,9 +183,8 @@ def _takes_no_secret(option: str, value: str) -> bool:
 
 def _secret_start_in_argument(word: str, before: str, program: str) -> int | None:
     """Where the secret begins in a word behind another one, which is not harmless by its form."""
-    has_secret_variable = _VARIABLE.fullmatch(before) is not None and is_secret_name(
-        before
-    )  # `-genv REDIS_AUTH hunter2`
+    # `-genv REDIS_AUTH hunter2`
+    has_secret_variable = _VARIABLE.fullmatch(before) is not None and is_secret_name(before)
     if (
         before == "<<<"
         or has_secret_variable

@@ -217,9 +217,8 @@ def _make_context(place: _RedfishAddress, ca_file: str | None) -> ssl.SSLContext
         if ca_file is None:
             return ssl.create_default_context()
         certificates = read_trusted_file(ca_file, _MAX_CA_BYTES).decode("ascii", "ignore")
-        return ssl.create_default_context(
-            cadata=certificates or " "
-        )  # without a text it would trust the system's
+        # without a text it would trust the system's
+        return ssl.create_default_context(cadata=certificates or " ")
     except ssl.SSLError:
         raise _BmcError(f"{ca_file} holds no certificate that can be read", "invalid") from None
     except (OSError, ValueError) as error:

@@ -87,9 +87,8 @@ class ReversePathRule(msgspec.Struct, frozen=True, kw_only=True):
         hook = self.first_hook
         if hook is None or hook.name not in ("ingress", "prerouting"):
             return False
-        return (
-            not self.new_only or self.is_before_conntrack
-        )  # what is not tracked yet is not established either
+        # what is not tracked yet is not established either
+        return not self.new_only or self.is_before_conntrack
 
     @property
     def is_before_conntrack(self) -> bool:

@@ -3,6 +3,7 @@
 import msgspec
 
 from hostdx.probes.reading.host import Host, compute_once_per_host
+from hostdx.probes.system.network.packet_rates import NETSTAT, read_protocol_counters
 from hostdx.probes.types import Absent
 
 CONF = "/proc/sys/net/ipv4/conf"
@@ -56,14 +57,8 @@ def rp_filter(host: Host) -> RpFilter | Absent:
 
 def count_rp_filter_drops(host: Host) -> int | Absent:
     """Packets that rp_filter has dropped since boot: IPReversePathFilter of TcpExt in /proc/net/netstat."""
-    path = "/proc/net/netstat"
-    text = host.read_file_text(path)
-    if isinstance(text, Absent):
-        return text
-    lines = [line.split() for line in text.splitlines() if line.startswith("TcpExt:")]
-    if len(lines) == 2 and "IPReversePathFilter" in lines[0]:
-        try:
-            return int(lines[1][lines[0].index("IPReversePathFilter")])
-        except (ValueError, IndexError):
-            return Absent(f"{path} is not in a known form", "invalid", path)
-    return Absent(f"{path} does not count IPReversePathFilter", "unsupported", path)
+    counters = read_protocol_counters(host, NETSTAT)
+    if isinstance(counters, Absent):
+        return counters
+    unknown = Absent(f"{NETSTAT} does not count IPReversePathFilter", "unsupported", NETSTAT)
+    return counters.get("TcpExt_IPReversePathFilter", unknown)

@@ -67,9 +67,8 @@ def _manager_facts(host: Host) -> Iterator[FactOrUnread]:
     if is_present(ufw) and written(ufw).get("ENABLED", "").lower() == "yes":
         managers.append("ufw, enabled")
         service = "ufw" if service == NONE else service
-    if (
-        not managers and isinstance(ufw, Absent) and ufw.kind == "captured"
-    ):  # who is not in a dump may be there
+    # who is not in a dump may be there
+    if not managers and isinstance(ufw, Absent) and ufw.kind == "captured":
         yield UnreadFact(
             "firewall", "manager", Absent(f"the captured tree has neither {CONF} nor {UFW}", "captured", CONF)
         )

@@ -1,6 +1,8 @@
 """How many packets this host receives, by CPU, protocol, interface: counters, and rates between reads."""
 
+import re
 import time
+from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
@@ -14,6 +16,7 @@ SOFTNET = "/proc/net/softnet_stat"
 SNMP6 = "/proc/net/snmp6"
 SNMP6_LO = "/proc/net/dev_snmp6/lo"
 SNMP = "/proc/net/snmp"
+NETSTAT = "/proc/net/netstat"
 LO = "/sys/class/net/lo/statistics/rx_packets"
 
 
@@ -61,7 +64,7 @@ class PacketRates(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_packet_counters(host: Host, now: float | None = None) -> PacketCounters:
     """All counters in one go; what cannot be read is Absent with its reason."""
-    softnet = _read_softnet(host)
+    softnet = read_softnet(host)
     columns = softnet if not isinstance(softnet, Absent) else ()
     loopback = _read_loopback_receives(host)
     stat = read_proc_stat(host)
@@ -114,9 +117,9 @@ def _rate_between(before: int | Absent, after: int | Absent, seconds: float) -> 
     return max(0, after - before) / seconds
 
 
-def _read_softnet(host: Host) -> list[list[int]] | Absent:
-    """Rows by CPU, hexadecimal; 10 columns on old kernels, 15 on new ones: only the first three are used."""
-    text = host.read_file_text(SOFTNET)
+def read_softnet(host: Host) -> list[list[int]] | Absent:
+    """Rows by CPU: packets processed, dropped, and squeezes (net/core/net-procfs.c), then columns that are not used."""
+    text = host.read_file_text(SOFTNET, 4 << 20)
     if isinstance(text, Absent):
         return text
     lines = (line.split()[:15] for line in text.splitlines() if line.strip())
@@ -167,14 +170,26 @@ def _subtract_if_known(count: int | Absent, part: int | None) -> int | Absent:
 
 
 def _read_ipv4(host: Host) -> int | Absent:
-    text = host.read_file_text(SNMP)
+    counters = read_protocol_counters(host, SNMP)
+    if isinstance(counters, Absent):
+        return counters
+    return counters.get("Ip_InReceives", Absent(f"{SNMP} does not count InReceives", "invalid", SNMP))
+
+
+def read_protocol_counters(host: Host, path: str) -> dict[str, int] | Absent:
+    """Return counters by "PROTOCOL_NAME". Two lines each: names, then numbers, both with the same head."""
+    text = host.read_file_text(path)
     if isinstance(text, Absent):
         return text
-    lines = [line.split() for line in text.splitlines() if line.startswith("Ip:")]
-    counted = (
-        parse_unsigned(dict(zip(*lines[:2], strict=False)).get("InReceives", "")) if len(lines) > 1 else None
-    )
-    return Absent(f"{SNMP} does not count InReceives", "invalid", SNMP) if counted is None else counted
+    counters: dict[str, int] = {}
+    for names, numbers in pairwise(text.splitlines()):
+        head, _, rest = names.partition(":")
+        if re.match(r"\s*[A-Za-z]", rest) and re.fullmatch(
+            rf"{re.escape(head)}:(?: -?[0-9]{{1,19}})+\s*", numbers
+        ):
+            values = map(int, numbers.split()[1:])
+            counters |= {f"{head}_{name}": n for name, n in zip(rest.split(), values, strict=False)}
+    return counters
 
 
 def _read_interfaces(host: Host) -> dict[str, tuple[int, int]]:

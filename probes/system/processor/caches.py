@@ -100,6 +100,5 @@ def _read_size(host: Host, path: str) -> int | Absent:
     text = host.read_file_text(path, 64)
     if isinstance(text, Absent):
         return text
-    return parse_size(text) or Absent(
-        f"no size: {text[:20]!r}", "unsupported", path
-    )  # POWER and some guests say 0
+    # POWER and some guests say 0
+    return parse_size(text) or Absent(f"no size: {text[:20]!r}", "unsupported", path)

@@ -188,9 +188,8 @@ def _is_hybrid(
     kinds = [k for k in ("cpu_core", "cpu_atom", "cpu_lowpower") if host.path_exists(f"/sys/devices/{k}")]
     if len(kinds) > 1:
         return True
-    if (
-        len({entry["CPU part"] for entry in read_cpuinfo(host) if entry.get("CPU part")}) > 1
-    ):  # ARM big.LITTLE
+    # ARM big.LITTLE
+    if len({entry["CPU part"] for entry in read_cpuinfo(host) if entry.get("CPU part")}) > 1:
         return True
     capacities = {c for n in online if is_present(c := host.read_file_text(f"{ROOT}/cpu{n}/cpu_capacity"))}
     if len(capacities) > 1:

@@ -86,14 +86,26 @@ def parse_proc_cgroup(text: str) -> dict[str, str]:
     return groups
 
 
+def own_group_folders(host: Host) -> dict[str, tuple[str, ...]] | Absent:
+    """Return by controller our own group's folder and those above it; the empty name is version 2's."""
+    text, table = host.read_file_text("/proc/self/cgroup"), read_mounts(host)
+    if isinstance(text, Absent):
+        return text
+    if isinstance(table, Absent):
+        return table
+    groups = {"": "/"} | parse_proc_cgroup(text)
+    return {
+        controller: find_group_folders(host, table, controller, path) for controller, path in groups.items()
+    }
+
+
 def control_group_of(host: Host, pid: int) -> str:
     """Its control group of version 2, or of version 1's `cpu`; "" where it has ended or has none."""
     text = host.read_file_text(f"/proc/{pid}/cgroup", 8192)
     groups = {} if isinstance(text, Absent) else parse_proc_cgroup(text)
     unified = groups.get("", "/")
-    return (
-        unified if unified != "/" else groups.get("cpu", unified)
-    )  # of both versions at once the first is often "/"
+    # of both versions at once the first is often "/"
+    return unified if unified != "/" else groups.get("cpu", unified)
 
 
 def find_group_folders(host: Host, table: tuple[Mount, ...], controller: str, path: str) -> tuple[str, ...]:

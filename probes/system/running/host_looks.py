@@ -218,9 +218,8 @@ def _all_values(
     names = host.list_names("/sys/block")
     for name, counters in after.host.disks.items():
         was_counters = before.host.disks.get(name)
-        if was_counters is not None and (
-            isinstance(names, Absent) or name in names
-        ):  # partitions are not there
+        # partitions are not there
+        if was_counters is not None and (isinstance(names, Absent) or name in names):
             yield from _disk_values(name, was_counters, counters, seconds)
 
 

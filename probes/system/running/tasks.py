@@ -238,9 +238,8 @@ def find_open_files(host: Host, task: Task, most: int = 64) -> tuple[OpenFile, .
     call = host.read_file_text(f"{base}/syscall", 4096, may_hang=True)
     words = call.split() if is_present(call) else []
     if len(words) > 1 and parse_unsigned(words[0]) is not None and words[1].startswith("0x"):
-        number = parse_hexadecimal(
-            words[1]
-        )  # the first argument; a descriptor for read, write, fsync, fchdir, ...
+        # the first argument; a descriptor for read, write, fsync, fchdir, ...
+        number = parse_hexadecimal(words[1])
         if number is not None and number < 1 << 16:
             target = host.read_link(f"{base}/fd/{number}")
             if is_present(target) and target.startswith("/"):

@@ -48,9 +48,8 @@ def read_system_log(host: Host) -> dict[str, list[ServiceLine]]:
     that hold the same line the second. A manager of a user's units is the program `systemd --user`.
     """
     journals = () if host.live else host.glob_paths(_JOURNALS)
-    boots = [
-        path for path in journals if "--boot" in path
-    ]  # without one of this boot the whole journal is read
+    # without one of this boot the whole journal is read
+    boots = [path for path in journals if "--boot" in path]
     wanted = [p for p in journals if "_-1" not in p and (p in boots or not boots or "unit" in p)]
     limit = MAX_LIVE_BYTES if host.live else MAX_CAPTURED_BYTES
     read = ((path, host.read_file_text(path, limit)) for path in (*_FILES, *_MORE_FILES, *wanted))

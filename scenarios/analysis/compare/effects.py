@@ -337,9 +337,8 @@ def interval_text(effect: Effect, *, is_bound_explained: bool = False) -> str:
     if max(high, 1 / low if low > 0 else math.inf) > WIDEST:
         return f"wider than a factor of {WIDEST}"
     text = metric_interval_text(effect.ci95, effect.ratio, effect.metric)
-    if not (
-        effect.is_different or is_different_in_these_runs(effect) or low < 1 < high
-    ):  # the size beside it names no direction
+    # the size beside it names no direction
+    if not (effect.is_different or is_different_in_these_runs(effect) or low < 1 < high):
         text += f" {direction_word(effect)}"
     return f"{text} or wider" if effect.lower_bound and not is_bound_explained else text
 

@@ -7,10 +7,7 @@ import msgspec
 
 from hostdx.probes.imports.model import ImportedMeasure, ImportResult, Noted
 from hostdx.probes.imports.storage.io500_table import Io500Table, run_measures
-from hostdx.scenarios.analysis.compare.conditions import (
-    differing_conditions_by_load,
-    name_with_conditions,
-)
+from hostdx.scenarios.analysis.compare.conditions import differing_conditions_by_load, name_with_conditions
 from hostdx.scenarios.analysis.compare.run_summary import FigureKey, LoadFigure, PlannedLoad, RunSummary
 from hostdx.scenarios.analysis.incidents.incidents import Timeline
 from hostdx.scenarios.contract.plan import Metric

@@ -19,9 +19,8 @@ MIN_NODES, MIN_SHARE = 3, 0.3  # of the nodes, that have an incident at the same
 MAX_CHANCE = 1e-3  # that so many coincide anywhere, if each node had its incidents at times of its own
 AT_MOST_NAMED = 5
 SERVERS = ("file-server", "stuck", "network")  # causes that lie outside of the node
-OPEN_CAUSE = (
-    "waiting"  # for I/O with idle disks: for a server, or for whatever a job of all nodes does at that time
-)
+# for I/O with idle disks: for a server, or for whatever a job of all nodes does at that time
+OPEN_CAUSE = "waiting"
 MAX_UNAFFECTED_SHARE = 0.5  # of the other nodes: if more of them mount a server too, it is not named
 
 

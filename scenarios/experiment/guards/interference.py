@@ -119,12 +119,12 @@ def compute_surroundings(
     return MeasuredSurroundings(
         seconds=round(seconds, 4),
         load=load,
-        cpu=_round_share(cpu),
-        users_cpu=_round_share(users),
+        cpu=round_share(cpu),
+        users_cpu=round_share(users),
         hidden=others is not None and others.hidden,
         full=round(full, 4),
-        steal=_round_share(steal),
-        memory=None if memory is None else _round_share(memory / seconds),
+        steal=round_share(steal),
+        memory=None if memory is None else round_share(memory / seconds),
         queue=max(0, min(running) - 1) if running else None,
         cpus=after.host.cpus,
         device_bytes=None if read is None else read + written,
@@ -139,7 +139,7 @@ def compute_surroundings(
         uneven=uneven,
         khz=after.throttle.khz,
         heat=None if heat is None else int(heat),
-        quota=None if held is None else _round_share(held / seconds),
+        quota=None if held is None else round_share(held / seconds),
     )
 
 
@@ -184,7 +184,7 @@ def _counter_increase(before: float | None, after: float | None) -> float | None
     return None if before is None or after is None else max(0.0, after - before)
 
 
-def _round_share(share: float | None) -> float | None:
+def round_share(share: float | None) -> float | None:
     return None if share is None else round(share, 4)
 
 

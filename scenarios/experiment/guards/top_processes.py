@@ -31,7 +31,7 @@ from hostdx.probes.system.running.tasks import explain_hidden_tasks
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import InterferenceCulprit
 from hostdx.scenarios.contract.model import Run
-from hostdx.scenarios.experiment.guards.interference import OthersUse
+from hostdx.scenarios.experiment.guards.interference import OthersUse, round_share
 from hostdx.scenarios.experiment.guards.thresholds import LOOK_SHARE, NAMED_AFTER_S, NAMED_CPUS, NAMED_SHARE
 
 
@@ -51,9 +51,8 @@ class CulpritSearch:
         self._has_said_whose = False
         self._began: ProcessTable | None = None  # the looks before and after the block under way
         self._ended: ProcessTable | None = None
-        self._anchor: ProcessTable | None = (
-            None  # NAMED_AFTER_S old or more, once there were looks for so long
-        )
+        # NAMED_AFTER_S old or more, once there were looks for so long
+        self._anchor: ProcessTable | None = None
         self._next_anchor: ProcessTable | None = None
 
     def look_in_gap(self) -> None:
@@ -229,9 +228,9 @@ class PulseSource:
             cpu=round(rates.cpu, 4),
             steal=round(rates.steal, 4),
             iowait=round(rates.iowait, 4),
-            psi_cpu=_round_share(rates.psi_cpu),
-            psi_io=_round_share(rates.psi_io),
-            psi_memory=_round_share(rates.psi_memory),
+            psi_cpu=round_share(rates.psi_cpu),
+            psi_io=round_share(rates.psi_io),
+            psi_memory=round_share(rates.psi_memory),
             devices={**idle, **busy},
             ours=our_rates,
         )
@@ -241,7 +240,3 @@ class PulseSource:
             return 0, 0
         used = [process_io_bytes(self._host, pid) or (0, 0) for pid in process_with_descendants(self._host)]
         return sum(read for read, _ in used), sum(written for _, written in used)
-
-
-def _round_share(share: float | None) -> float | None:
-    return None if share is None else round(share, 4)

@@ -88,15 +88,13 @@ class InterferenceWatch:
             return
         self._settled = True
         self._check_directories()
-        if (
-            self._bystanders is not None
-        ):  # how long others waited beside our own preparation is not usual for them
+        # how long others waited beside our own preparation is not usual for them
+        if self._bystanders is not None:
             self._bystanders = ForeignLatencyGuard(self.run.host, self._all_devices())
         self._culprits.look_in_gap()
         before = self._take_reading()
-        if (
-            before.host.time_s - self._first_reading.host.time_s > SETTLE_S
-        ):  # what was prepared: its own bytes are known
+        # what was prepared: its own bytes are known
+        if before.host.time_s - self._first_reading.host.time_s > SETTLE_S:
             self._history.append(
                 compute_surroundings(self._first_reading, before, None, self._all_devices(), exact=True)
             )
@@ -153,9 +151,8 @@ class InterferenceWatch:
         others = self._culprits.use_after_block()
         now = surroundings_for(others=others)
         excesses = list_excesses(self._history, now)
-        if others is None and any(
-            excess.kind in ("cpu", "device") for excess in excesses
-        ):  # nobody is accused unseen
+        # nobody is accused unseen
+        if others is None and any(excess.kind in ("cpu", "device") for excess in excesses):
             now = surroundings_for(others=self._culprits.use_after_block(suspected=True))
             excesses = list_excesses(self._history, now)
         self.loud = bool(excesses)

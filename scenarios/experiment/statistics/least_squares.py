@@ -77,25 +77,25 @@ def least_squares(
     design = [whiten(column) for column in columns]
     target = whiten(ys)
     there = [k for k, column in enumerate(design) if math.fsum(a * a for a in column) > _NOTHING]
-    inverse = _invert_matrix([[_dot_product(design[i], design[k]) for k in there] for i in there])
+    inverse = invert_matrix([[dot_product(design[i], design[k]) for k in there] for i in there])
     if inverse is None:
         return None
-    moments = [_dot_product(design[k], target) for k in there]
+    moments = [dot_product(design[k], target) for k in there]
     values, spreads = [0.0] * len(columns), [0.0] * len(columns)
     for i, k in enumerate(there):
-        values[k], spreads[k] = _dot_product(inverse[i], moments), inverse[i][i]
+        values[k], spreads[k] = dot_product(inverse[i], moments), inverse[i][i]
     rest = [
         y - math.fsum(c * column[i] for c, column in zip(values, design, strict=True))
         for i, y in enumerate(target)
     ]
-    return LeastSquaresFit(values, spreads, _dot_product(rest, rest), freedom, correlation)
+    return LeastSquaresFit(values, spreads, dot_product(rest, rest), freedom, correlation)
 
 
-def _dot_product(a: Sequence[float], b: Sequence[float]) -> float:
+def dot_product(a: Sequence[float], b: Sequence[float]) -> float:
     return math.fsum(p * q for p, q in zip(a, b, strict=True))
 
 
-def _invert_matrix(matrix: Sequence[Sequence[float]]) -> list[list[float]] | None:
+def invert_matrix(matrix: Sequence[Sequence[float]]) -> list[list[float]] | None:
     """Return the inverse by Gauss and Jordan's method with pivots; None where there is none."""
     size = len(matrix)
     rows = [[*row, *(float(i == k) for k in range(size))] for i, row in enumerate(matrix)]

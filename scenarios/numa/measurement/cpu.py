@@ -36,9 +36,8 @@ NO_CLOCK = Absent(
     "unsupported",
     CYCLES,
 )
-SCALED_BY = (
-    "integer"  # the load of the curve from one to all: it needs no memory, so that only the CPUs bound it
-)
+# the load of the curve from one to all: it needs no memory, so that only the CPUs bound it
+SCALED_BY = "integer"
 
 CROWDS = {"one": "one core", "cores": "all cores", "threads": "all threads"}
 

@@ -96,9 +96,8 @@ class RuleCounters(msgspec.Struct, frozen=True):
 def replace_rules(before: Treatment | None, treatment: Treatment) -> None:
     """Replaces the rules of the calling thread's namespace. The caller has asserted that it is a private one."""
     if before is not None and before.loader == "iptables-legacy":
-        _run_for_error_text(
-            before.iptables_commands[0]
-        )  # its tables are not nft's: `flush ruleset` leaves them as they are
+        # its tables are not nft's: `flush ruleset` leaves them as they are
+        _run_for_error_text(before.iptables_commands[0])
     complaint = _run_for_error_text(("nft", "-f", "-"), treatment.nft_ruleset)
     if complaint:
         raise _refusal_for(treatment, complaint)

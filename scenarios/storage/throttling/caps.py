@@ -30,9 +30,8 @@ class DiskLimit(msgspec.Struct, frozen=True):
     value: float
     kinds: tuple[str, ...]
     source: str
-    file: str = (
-        ""  # the kernel's own setting, which holds; without one an offer's, which may be another disk's
-    )
+    # the kernel's own setting, which holds; without one an offer's, which may be another disk's
+    file: str = ""
 
 
 class Throttle(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,9 +161,8 @@ def _is_credible(
         return True
     if is_paused_by_cpu(cap, withheld):
         return False
-    if (
-        cap.form == "pauses"
-    ):  # one operation of each worker a pause: workers in step, on a disk of even latency
+    # one operation of each worker a pause: workers in step, on a disk of even latency
+    if cap.form == "pauses":
         workers = engine_load(name).workers
         return abs(cap.rate * cap.period_s - workers) > max(1.0, IN_STEP * workers)
     others = [(other, there) for other, there in seen_caps.items() if other != name]

@@ -208,9 +208,8 @@ def _split_periods(line: Sequence[int | None], low: float, width: float) -> list
             width * len(pause),
             any(gap for _, _, gap in active),
         )
-        for (idle, active), (_, pause) in pairwise(
-            runs[1:-1]
-        )  # the line's ends cut the first and the last run
+        # the line's ends cut the first and the last run
+        for (idle, active), (_, pause) in pairwise(runs[1:-1])
         if not idle
     ]
 
@@ -268,9 +267,8 @@ def _keeps_to_the_clock(blocks: Sequence[BlockCompletions], workers: int) -> boo
         middle = fmean(off)
         total_squares += sum((offset - middle) ** 2 for offset in off)
         between += sum((later - offset) ** 2 for offset, later in pairwise(off))
-    rounded = (
-        sum(len(own) for _, own in ends) * STEP_S**2 / 9
-    )  # a little more than what counting in steps leaves
+    # a little more than what counting in steps leaves
+    rounded = sum(len(own) for _, own in ends) * STEP_S**2 / 9
     return between >= KEPT * total_squares or total_squares <= rounded
 
 

@@ -23,9 +23,8 @@ from hostdx.scenarios.triage.rules.texts import finding_texts
 
 SAYS = finding_texts("triage/cpus")
 
-MIN_THROTTLED_SHARE = (
-    0.05  # share of the quota's periods in which it stopped somebody, from which on triage speaks
-)
+# share of the quota's periods in which it stopped somebody, from which on triage speaks
+MIN_THROTTLED_SHARE = 0.05
 _USER_MANAGER = re.compile(r"/user@([0-9]+)\.service/")
 
 

@@ -21,9 +21,8 @@ class DeviceClass(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_on
     rotational: bool | None = None
 
     def fits_device(self, device: BlockDevice) -> bool:
-        unlinked = (
-            "virtio" if device.name.startswith("vd") else ""
-        )  # a captured folder without the link of its bus
+        # a captured folder without the link of its bus
+        unlinked = "virtio" if device.name.startswith("vd") else ""
         transport = device.transport if is_present(device.transport) else unlinked
         if self.transports and transport not in self.transports:
             return False

@@ -88,7 +88,7 @@ def test_the_refusal_names_the_way_and_another_place(
     host: Host, monkeypatch: pytest.MonkeyPatch, journal: str, device: str, part: str
 ) -> None:
     monkeypatch.setattr("hostdx.app.undo.journal_disk.block_device_of_attribute", lambda target: device)
-    monkeypatch.setattr("hostdx.app.undo.journal_disk._nearest_existing", lambda directory: directory)
+    monkeypatch.setattr("hostdx.app.undo.journal_disk.nearest_existing", lambda directory: directory)
     reason = journal_on_device_reason(host, Path(journal), f"/sys/block/{device}/queue/scheduler")
     assert (part in reason) if part else not reason
     assert not reason or "set XDG_STATE_HOME to a directory on another disk" in reason

@@ -7,11 +7,10 @@ import pytest
 from hostdx.probes.imports import kinds
 from hostdx.probes.imports.hep.prmon import PrmonJson, PrmonText, compare_text_with_summary
 from hostdx.probes.imports.model import ImportRefusedError, ImportResult
+from hostdx.probes.imports.numbers import geometric_mean
 from hostdx.probes.imports.source import ImportSource
-from hostdx.probes.imports.storage.io500 import Io500
 from hostdx.probes.imports.storage.io500_score import _io500_hash, expected_hash
 from hostdx.probes.imports.storage.ior import Ior
-from hostdx.probes.imports.sysstat.pidstat import Pidstat
 from hostdx.probes.imports.sysstat.sysstat_table import Sysstat
 from tests.every_case import every_case
 from tests.probes.imports import originals as texts
@@ -142,14 +141,15 @@ def test_gb_of_the_script_are_gib_and_its_names_are_the_programs() -> None:
 )
 def test_three_spellings_of_invalid(text: str) -> None:
     result = read_text(text)
-    assert isinstance(result.detail, Io500) and result.detail.invalid
     assert any(t.id in ("io500.phase-invalid", "io500.run-invalid") for t in result.troubles)
 
 
 def test_a_phase_of_zero_drops_out_and_is_said() -> None:
     result = read_text(texts.IO500.replace("100.000000 kIOPS : time 3.5", "0.000000 kIOPS : time 3.5"))
-    assert isinstance(result.detail, Io500) and result.detail.recomputed is not None
-    assert result.detail.recomputed.md_phases == 7
+    rates = [m.value / 1000 for m in result.measures if m.metric == "IOPS"]
+    assert len(rates) == 7 and value(result, "io500 metadata", "score") == pytest.approx(
+        1000 * geometric_mean(rates)
+    )
     assert [t.subject for t in result.troubles if t.id == "io500.phase-dropped"] == ["find"]
     assert not any(m.workload == "find" for m in result.measures)
 
@@ -313,7 +313,7 @@ def test_pidstat_is_by_command_and_over_all_samples() -> None:
     assert figures["process:pytest", "user share"] == pytest.approx(0.50)
     assert figures["process:pytest", "system share"] == pytest.approx(0.02)
     assert figures["process:a program", "write rate"] == pytest.approx(25 * 1024)
-    assert isinstance(result.detail, Pidstat) and result.detail.samples == 2
+    assert next(f.value for f in result.facts if f.name == "samples") == 2
     assert not any(m.judged for m in result.measures)
 
 

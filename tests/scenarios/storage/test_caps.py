@@ -18,9 +18,13 @@ from hostdx.scenarios.storage.throttling.caps import (
     limits_of_devices,
     watched_s,
 )
-from hostdx.scenarios.storage.throttling.common_cap import completions_by_load, recast_verdict
 from hostdx.scenarios.storage.throttling.detection import BlockCompletions, find_cap
-from hostdx.scenarios.storage.throttling.findings import cap_words, cpu_pause_findings
+from hostdx.scenarios.storage.throttling.findings import (
+    cap_words,
+    completions_by_load,
+    cpu_pause_findings,
+    recast_verdict,
+)
 from tests.every_case import every_case
 from tests.fakes.throttled_disk import Meter, bucket, courses, no_meter, serial_meter, slice_meter, trains
 from tests.needs import one_always, some_always

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import msgspec
 
-from hostdx.app.features.fleet.folder import State
 from hostdx.app.run import consent
 from hostdx.probes.files.safe_read import read_trusted_file
 from hostdx.probes.reading.lossless_json import Decoder, encode
+from hostdx.scenarios.analysis.peers.judgement import AnswerState
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.plan import Plan
 
@@ -34,7 +34,7 @@ class PlanGroup(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[SharedChange, ...]
 
 
-def read_plan(path: Path, scenario: str, status: int) -> tuple[Plan | None, State, str]:
+def read_plan(path: Path, scenario: str, status: int) -> tuple[Plan | None, AnswerState, str]:
     """Return what `plan --json` said on a node; None with the state and the reason where nothing is to be run there."""
     try:
         plan: Plan = _plans.decode(read_trusted_file(path, MAX_PLAN_BYTES))

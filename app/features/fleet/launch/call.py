@@ -12,10 +12,11 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from hostdx.app.features.fleet.folder import NodeAnswer, State
+from hostdx.app.features.fleet.folder import NodeAnswer
 from hostdx.app.features.fleet.launch.agent import MARK
 from hostdx.app.features.fleet.launch.errand import NodeOrder
 from hostdx.probes.units import format_size
+from hostdx.scenarios.analysis.peers.judgement import AnswerState
 
 Phase: TypeAlias = Literal["waiting", "connecting", "looking", "sending", "ready", "running", "over"]
 
@@ -77,7 +78,7 @@ class NodeCall:
         node: str,
         errand: NodeOrder,
         into: Path,
-        judge: Callable[[Path, int], tuple[State, str]],
+        judge: Callable[[Path, int], tuple[AnswerState, str]],
         now: Callable[[], float],
     ) -> None:
         self.node = node
@@ -94,7 +95,7 @@ class NodeCall:
         self._bytes = 0
         self._last: _Word | None = None
         self._stderr = b""
-        self._verdict: tuple[State, str] | None = None
+        self._verdict: tuple[AnswerState, str] | None = None
         self._wire: NodeWire | None = None
 
     @property
@@ -243,13 +244,13 @@ class NodeCall:
             self._file = os.open(self._into, flags, 0o600)
         os.write(self._file, line + b"\n")
 
-    def _give_up(self, state: State, reason: str) -> None:
+    def _give_up(self, state: AnswerState, reason: str) -> None:
         """Its run ends there when it sees that the connection is gone."""
         self._verdict = state, reason
         if self._wire is not None:
             self._wire.abort()
 
-    def _end_state(self, status: int | None) -> tuple[State, str]:
+    def _end_state(self, status: int | None) -> tuple[AnswerState, str]:
         word, stderr = self._last, _last_line(self._stderr)
         if self._phase == "waiting":
             return "interrupted", "not started"
@@ -264,13 +265,13 @@ class NodeCall:
         if word.cut:
             return "rubbish", "answers with more than was asked for"
         if self._bytes == 0:
-            state: State = "interrupted" if self._stop_s is not None else "refused"
+            state: AnswerState = "interrupted" if self._stop_s is not None else "refused"
             return state, _last_line(
                 word.said.encode("utf-8", "replace")
             ) or f"exit status {word.exit}, no answer"
         return self._judge(self._into, word.exit or 0)
 
-    def _cut_off_state(self, status: int | None, stderr: str) -> tuple[State, str]:
+    def _cut_off_state(self, status: int | None, stderr: str) -> tuple[AnswerState, str]:
         """Without a last word of the agent's."""
         if self._stop_s is not None:
             return "interrupted", "the connection ended before it said that it stopped"
@@ -280,7 +281,7 @@ class NodeCall:
         if self._phase == "looking":
             return "refused", stderr or "its Python did not start"
         if self._phase == "connecting":
-            state: State = "refused" if status else "rubbish"
+            state: AnswerState = "refused" if status else "rubbish"
             return state, stderr or f"ended with status {status} and ran nothing"
         return (
             "unreachable",

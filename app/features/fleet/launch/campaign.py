@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from hostdx.app.features.fleet.folder import TRIAGE, FleetFolder, FleetRunHead, NodeAnswer, State
+from hostdx.app.features.fleet.folder import TRIAGE, FleetFolder, FleetRunHead, NodeAnswer
 from hostdx.app.features.fleet.launch.agreement import ask_which_may_start, read_plan
 from hostdx.app.features.fleet.launch.call import NodeCall
 from hostdx.app.features.fleet.launch.engine import ConnectionEngine, fold_nodes, groups_by_node
@@ -17,6 +17,7 @@ from hostdx.app.recordings.reader import BrokenRecording, read_events
 from hostdx.app.terminal.failure import COULD_NOT, USAGE, Failure
 from hostdx.app.terminal.output import print_note
 from hostdx.probes.units import count_noun
+from hostdx.scenarios.analysis.peers.judgement import AnswerState
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.plan import Plan
 
@@ -98,7 +99,7 @@ class FleetCampaign:
         place = self.folder.path / "plans"
 
         def call(node: str) -> NodeCall:
-            def judge(path: Path, status: int) -> tuple[State, str]:
+            def judge(path: Path, status: int) -> tuple[AnswerState, str]:
                 plan, state, reason = read_plan(path, self.head.scenario, status)
                 path.unlink(missing_ok=True)
                 if plan is not None:
@@ -169,7 +170,7 @@ class FleetCampaign:
                 silence_s=SILENT_S,
             )
 
-        def judge(path: Path, _status: int) -> tuple[State, str]:
+        def judge(path: Path, _status: int) -> tuple[AnswerState, str]:
             return _recording_state(path, self.head.scenario)
 
         shared_name = "measurement" if round == 0 else f"retest {round}"
@@ -188,7 +189,7 @@ class FleetCampaign:
         round: int,
         errand: Callable[[str], NodeOrder],
         at_once: int,
-        judge: Callable[[Path, int], tuple[State, str]],
+        judge: Callable[[Path, int], tuple[AnswerState, str]],
     ) -> None:
         self._keeps = lambda _answer: True
         place = self.folder.answer_path
@@ -245,13 +246,13 @@ def unanswered_lines(campaign: FleetCampaign) -> Iterable[str]:
         yield f"{count_noun(len(nodes), 'node')} {state_words(state)}: {fold_nodes(nodes)}: {reason}"
 
 
-def _triage_state(path: Path, _status: int) -> tuple[State, str]:
+def _triage_state(path: Path, _status: int) -> tuple[AnswerState, str]:
     """As the judgement reads it."""
     wrong = summarise_answer(path).wrong
     return ("rubbish", f"its document {wrong}") if wrong else ("answered", "")
 
 
-def _recording_state(path: Path, scenario: str) -> tuple[State, str]:
+def _recording_state(path: Path, scenario: str) -> tuple[AnswerState, str]:
     """Return how the run ended, by a recording that is whole and of what was asked for."""
     began: ev.Began | None = None
     ended: ev.RunEnded | None = None
@@ -267,5 +268,5 @@ def _recording_state(path: Path, scenario: str) -> tuple[State, str]:
         return "rubbish", "its recording is one of another scenario"
     if ended is None:
         return "rubbish", "its recording has no end"
-    states: dict[str, State] = {"done": "answered", "interrupted": "interrupted"}
+    states: dict[str, AnswerState] = {"done": "answered", "interrupted": "interrupted"}
     return states.get(ended.status, "skipped"), ended.reason or ""

@@ -17,6 +17,7 @@ from msgspec import structs
 
 from hostdx.app.state import make_private_dir, state_dir
 from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.process import boot_id
 from hostdx.probes.files.safe_read import read_regular
 from hostdx.probes.system.running.host_looks import BlockedTasksLook, HostLook
 
@@ -107,9 +108,7 @@ class IncidentBook(msgspec.Struct, frozen=True):
 
 def _boot_name() -> str:
     """The first characters of this boot's id: they stand in the names of its segments."""
-    with contextlib.suppress(OSError, ValueError):
-        return read_regular("/proc/sys/kernel/random/boot_id", 64).decode()[:8]
-    return "unknown"
+    return boot_id()[:8] or "unknown"
 
 
 def read_book(folder: Path) -> IncidentBook:

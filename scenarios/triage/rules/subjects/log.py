@@ -157,9 +157,8 @@ def rows_of_unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> l
     lines: dict[str, list[str]] = {}
     for number in sorted(unlisted):
         lines.setdefault(driver_and_device_of(index.lines[number]), []).append(index.lines[number])
-    for driver in [
-        name for name in lines if " " not in name
-    ]:  # `igc` beside `igc 0000:0a:00.0 eno1` is the same
+    # `igc` beside `igc 0000:0a:00.0 eno1` is the same
+    for driver in [name for name in lines if " " not in name]:
         if len(of_driver := [name for name in lines if name.startswith(f"{driver} ")]) == 1:
             lines[of_driver[0]] += lines.pop(driver)
     without_priority = {number for number in unlisted if log.lines[number].priority is None}

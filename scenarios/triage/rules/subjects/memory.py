@@ -5,10 +5,9 @@ from functools import partial
 
 from hostdx.probes.cpu_list import parse_cpu_list
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.mounts import read_mounts
 from hostdx.probes.system.nodes.numa import read_numa
 from hostdx.probes.system.processor.topology import read_cpu_topology
-from hostdx.probes.system.running.cgroup import find_group_folders, parse_proc_cgroup
+from hostdx.probes.system.running.cgroup import own_group_folders
 from hostdx.probes.system.running.quota_groups import find_folders_with
 from hostdx.probes.system.virtualisation import read_virtualisation
 from hostdx.probes.types import Absent, is_present
@@ -116,17 +115,12 @@ def node_rows(host: Host) -> list[SubjectRow] | Absent:
 
 def own_control_group_rows(host: Host) -> list[SubjectRow] | Absent:
     """Our own control group and each above it, the nearest first; version 2, and 1's memory and cpu controllers."""
-    text = host.read_file_text("/proc/self/cgroup")
-    table = read_mounts(host)
-    if isinstance(text, Absent):
-        return text
-    if isinstance(table, Absent):
-        return table
+    own_groups = own_group_folders(host)
+    if isinstance(own_groups, Absent):
+        return own_groups
     rows: dict[str, SubjectRow] = {}
-    for controller, path in parse_proc_cgroup(text).items():
-        if controller not in ("", "memory", "cpu"):
-            continue
-        for folder in find_group_folders(host, table, controller, path):
+    for controller, folders in own_groups.items():
+        for folder in folders if controller in ("", "memory", "cpu") else ():
             if folder not in rows:
                 columns: dict[str, Value] = {
                     "path": folder,

@@ -83,9 +83,8 @@ def fstab_rows(host: Host) -> list[SubjectRow] | Absent:
             continue
         place = fields[1].rstrip("/") or "/"
         mount = _last_mount_at(table, place)
-        if mount is None and is_present(
-            real := host.resolve_path(place, may_hang=True)
-        ):  # a link in its path
+        # a link in its path
+        if mount is None and is_present(real := host.resolve_path(place, may_hang=True)):
             mount = _last_mount_at(table, real)
         below = find_visible_mount(table, place.rpartition("/")[0] or "/")
         columns: dict[str, Value] = {

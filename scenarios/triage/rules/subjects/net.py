@@ -7,7 +7,6 @@ from functools import cache, partial
 import msgspec
 
 from hostdx.probes.cpu_list import parse_cpu_mask
-from hostdx.probes.number_text import parse_hexadecimal_list
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.drive.link import BusLink, pcie_link
 from hostdx.probes.system.network.ethtool import (
@@ -20,6 +19,7 @@ from hostdx.probes.system.network.ethtool import (
 )
 from hostdx.probes.system.network.nic import ROOT, Nic, read_nics
 from hostdx.probes.system.network.offload import read_offload
+from hostdx.probes.system.network.packet_rates import read_softnet
 from hostdx.probes.system.virtualisation import read_virtualisation
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.knowledge.counters import known_counters
@@ -332,14 +332,10 @@ def _link_rate(host: Host, base: str) -> Value:
 
 
 def softnet_rows(host: Host) -> list[SubjectRow] | Absent:
-    """One row: /proc/net/softnet_stat over all CPUs (net/core/net-procfs.c: processed, dropped, time_squeeze)."""
-    text = host.read_file_text("/proc/net/softnet_stat", 4 << 20)
-    if isinstance(text, Absent):
-        return text
-    columns = (line.split()[:3] for line in text.splitlines())
-    rows = [row for words in columns if (row := parse_hexadecimal_list(words)) is not None and len(row) == 3]
-    if not rows:
-        return Absent("/proc/net/softnet_stat has no line of counters", "invalid")
+    """One row: /proc/net/softnet_stat over all CPUs."""
+    rows = read_softnet(host)
+    if isinstance(rows, Absent):
+        return rows
     processed, dropped, squeezed = (sum(row[n] for row in rows) for n in range(3))
     busiest = max(row[0] for row in rows)
     counts = {"processed": processed, "dropped": dropped, "squeezed": squeezed, "cpus": len(rows)}

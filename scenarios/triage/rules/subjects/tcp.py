@@ -6,6 +6,7 @@ from functools import partial
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.patterns import lazy_pattern
 from hostdx.probes.system.network.nic import read_nics
+from hostdx.probes.system.network.packet_rates import NETSTAT, SNMP, read_protocol_counters
 from hostdx.probes.system.nodes.memory import read_memory
 from hostdx.probes.system.processor.cpu import read_cpu
 from hostdx.probes.types import Absent, is_present
@@ -32,22 +33,16 @@ _SETTINGS = {
 def tcp_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row: TCP's counters since boot (RFC 4022, and Linux's own in /proc/net/netstat), buffers in bytes."""
     values: dict[str, int] = {}
-    for path in ("/proc/net/snmp", "/proc/net/netstat"):
-        text = host.read_file_text(path)
-        if isinstance(text, str):
-            for line in text.splitlines():
-                values |= _counters_of_two_lines(text, line)
+    for path in (SNMP, NETSTAT):
+        if is_present(counters := read_protocol_counters(host, path)):
+            values |= counters
     for prefix, name in (("conntrack", "nf_conntrack"), ("arp", "arp_cache")):
         values |= {f"{prefix}_{key}": count for key, count in _table_counters(host, name).items()}
     if not values and not any(
         is_present(host.read_file_text(f"/proc/sys/net/{name}", 4096)) for name, _ in _SETTINGS.values()
     ):
-        text = host.read_file_text("/proc/net/snmp")
-        return (
-            text
-            if isinstance(text, Absent)
-            else Absent("/proc/net/snmp reports nothing about TCP", "invalid")
-        )
+        text = host.read_file_text(SNMP)
+        return text if isinstance(text, Absent) else Absent(f"{SNMP} reports nothing about TCP", "invalid")
 
     def sysctl_number(name: str, position: int) -> Value:
         text = host.read_file_text(f"/proc/sys/net/{name}", 4096)
@@ -93,17 +88,6 @@ def _table_counters(host: Host, name: str) -> dict[str, int]:
                 count = int(word, 16)
                 counters[wanted[key]] = count if key == "entries" else counters.get(wanted[key], 0) + count
     return counters
-
-
-def _counters_of_two_lines(text: str, names_line: str) -> dict[str, int]:
-    """Two lines each: names, then numbers, both with the same head."""
-    head, _, rest = names_line.partition(":")
-    if not re.match(r"\s*[A-Za-z]", rest):
-        return {}
-    numbers = re.search(rf"^{re.escape(head)}:((?: -?[0-9]{{1,19}})+)\s*$", text, re.MULTILINE)
-    if numbers is None:
-        return {}
-    return {f"{head}_{name}": int(n) for name, n in zip(rest.split(), numbers[1].split(), strict=False)}
 
 
 _PORTS = lazy_pattern(r"^ *\d+: [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]+:[0-9A-F]{4} (?!0A)", re.MULTILINE)

@@ -13,9 +13,13 @@ from hostdx.app.features.fleet import reading, summary
 from hostdx.app.features.fleet.folder import SCHEMA, FleetFolder, FleetRunHead, NodeAnswer
 from hostdx.app.features.fleet.node_names import _matcher_without_clustershell
 from hostdx.app.features.fleet.reading import read_fleet_answers
-from hostdx.app.features.fleet.report import fleet_document, lead_sentences
+from hostdx.app.features.fleet.report import (
+    fleet_document,
+    lead_sentences,
+    total_rate_sections,
+    total_rate_sentences,
+)
 from hostdx.app.features.fleet.rows import judgement_rows
-from hostdx.app.features.fleet.together import total_rate_sections, total_rate_sentences
 from hostdx.app.recordings import store
 from hostdx.app.report.forms import html, markdown
 from hostdx.app.terminal.failure import USAGE, Failure

@@ -10,7 +10,7 @@ from hostdx.probes.system.running import quota_groups
 from hostdx.probes.system.running.processes import ProcessTable, read_process_table
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.rule import FactUnreadable, RuleInapplicable
-from hostdx.scenarios.numa import remedies as numa_remedies
+from hostdx.scenarios.numa.findings import quota_remedy
 from hostdx.scenarios.triage.cpus import priority
 from hostdx.scenarios.triage.cpus.quota import SessionQuota, one_thread_cost_sentence
 from hostdx.scenarios.triage.host import rules
@@ -262,7 +262,7 @@ def test_the_unit_of_a_group_is_named(tree: Tree, group: str, lasts: str | None)
     [quota] = rules.check_quota(tree.host())
     [line] = quota.remedy[0].persistent
     assert line.partition("  #")[0] == lasts if lasts else line.startswith("# ")
-    assert numa_remedies.quota_remedy(quota.subject).persistent == (line,)
+    assert quota_remedy(quota.subject).persistent == (line,)
 
 
 def test_a_group_of_version_1_is_said_once_whatever_leads_to_it(tree: Tree) -> None:

@@ -9,8 +9,9 @@ import pytest
 
 from hostdx.app.features.fleet.folder import NodeAnswer
 from hostdx.app.features.fleet.launch.agent import MARK
-from hostdx.app.features.fleet.launch.call import LOGIN_S, PATIENCE_S, SIGNS_S, START_S, NodeCall, State
+from hostdx.app.features.fleet.launch.call import LOGIN_S, PATIENCE_S, SIGNS_S, START_S, NodeCall
 from hostdx.app.features.fleet.launch.errand import NodeOrder
+from hostdx.scenarios.analysis.peers.judgement import AnswerState
 
 ERRAND = NodeOrder(
     argv=("triage",), size=3, sha256="", data=b"zip", parts=frozenset({"cp311-x86_64"}), most_bytes=1000,
@@ -43,7 +44,7 @@ class Node:
         self.call = NodeCall("n1", errand, into / "n1/round-0.jsonl", self._judge, lambda: self.t)
         self.call.begin_call(self.wire)
 
-    def _judge(self, _path: Path, status: int) -> tuple[State, str]:
+    def _judge(self, _path: Path, status: int) -> tuple[AnswerState, str]:
         self.judged.append(status)
         return "answered", ""
 
