@@ -67,7 +67,7 @@ class AppRequests(App[int]):
     def draw(self) -> None:
         raise NotImplementedError
 
-    def open_feed(self, feed: RunFeed, *, over: bool = False) -> None:
+    def open_feed(self, feed: RunFeed, *, on_top: bool = False) -> None:
         raise NotImplementedError
 
     def watch_triage(self) -> None:
@@ -206,8 +206,8 @@ class AppRequests(App[int]):
 
         self.push_screen(RecordingsScreen())
 
-    def open_recording(self, path: Path, *, over: bool = False, plays: bool = False) -> None:
-        """From the end where it is under way; a finished one opens on its verdict. `over`: see `open_feed`.
+    def open_recording(self, path: Path, *, on_top: bool = False, plays: bool = False) -> None:
+        """From the end where it is under way; a finished one opens on its verdict. `on_top`: see `open_feed`.
 
         `plays`: from the first block, playing.
         """
@@ -222,7 +222,7 @@ class AppRequests(App[int]):
             feed.playback.play_from_first_measured()
         else:
             feed.playback.seek_end(live=feed.is_growing)
-        self.open_feed(feed, over=over)
+        self.open_feed(feed, on_top=on_top)
 
     def open_running_recording(self) -> None:
         if self.running is None:

@@ -318,21 +318,21 @@ class Shell(KeysFromKeymap, AppRequests):
         else:
             self.push_screen(screen)
 
-    def open_feed(self, feed: RunFeed, *, over: bool = False) -> None:
-        """`over`: what is on the screen is come back to, as is a verdict whose next step was started from a plan."""
+    def open_feed(self, feed: RunFeed, *, on_top: bool = False) -> None:
+        """`on_top`: what is on the screen is come back to, as is a verdict whose next step was started from a plan."""
         from hostdx.app.tui.screens.before.plan import PlanScreen
         from hostdx.app.tui.screens.run import RunScreen
 
         planned = isinstance(self.screen, PlanScreen) and any(
             isinstance(s, RunScreen) for s in self.screen_stack
         )
-        if self._feed is not None and (over or planned):
+        if self._feed is not None and (on_top or planned):
             self._former.append(self._feed)
         elif self._feed is not None:
             self._feed.close()
         self._feed = feed
         self._was_ended = feed.session.ended is not None
-        if over:
+        if on_top:
             self.push_screen(self._run_screen())
         else:
             self.show_run()

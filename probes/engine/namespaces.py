@@ -82,7 +82,7 @@ class Namespaces:
         namespaces.enter("receiver")
         return namespaces
 
-    def make_another(self) -> Namespaces:
+    def make_second_pair(self) -> Namespaces:
         """Two more, beside these."""
         self.enter("receiver")
         _unshare_namespaces(CLONE_NEWNET)

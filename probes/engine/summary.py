@@ -13,7 +13,7 @@ STEP_S = 0.5  # samples inside a longer block: twice a second
 ENGINE_BOUND = 0.70  # of a core a worker
 
 
-def piece_ends(seconds: float, onset_s: float = 0.0) -> list[float]:
+def block_cuts_s(seconds: float, onset_s: float = 0.0) -> list[float]:
     """Where a block is cut, in seconds after its start: at the onset's end, then twice a second, and at its end."""
     ends = [onset_s] if 0 < onset_s < seconds else []
     at = ends[-1] if ends else 0.0
@@ -31,7 +31,7 @@ def combine_replies(
     onset: bool,
     device_bytes: int | None,
 ) -> Measured:
-    """`replies` are the workers' answers (see `operations.run_block`), `ends` what `piece_ends` gave them."""
+    """`replies` are the workers' answers (see `operations.run_block`), `ends` what `block_cuts_s` gave them."""
     first = 1 if onset else 0
     steady = _combine_pieces(load, [r["slices"][first:] for r in replies])
     all_slices = _combine_pieces(load, [r["slices"] for r in replies])

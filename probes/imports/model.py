@@ -80,9 +80,9 @@ def make_measures(
 
 
 def join_repetitions_or_number_runs(
-    runs: Sequence[Sequence[ImportedMeasure]], several: str = "run {n}: "
+    runs: Sequence[Sequence[ImportedMeasure]], run_prefix: str = "run {n}: "
 ) -> list[ImportedMeasure]:
-    """Return the measures of several calls of a tool. `several`: what numbers them, with `{n}` in it.
+    """Return the measures of several calls of a tool. `run_prefix`: what numbers them, with `{n}` in it.
 
     Three calls or more that measured the same loads under the same conditions are repetitions: each of their measures
     is one, whose value is the median of its `runs` (the greatest, where it is of each call). Others are numbered, also
@@ -99,7 +99,7 @@ def join_repetitions_or_number_runs(
         calls += [numbers] if len(numbers) >= MIN_REPETITIONS else [[number] for number in numbers]
     measures: list[ImportedMeasure] = []
     for numbers in sorted(calls):
-        prefix = several.replace("{n}", str(numbers[0] + 1)) if len(calls) > 1 else ""
+        prefix = run_prefix.replace("{n}", str(numbers[0] + 1)) if len(calls) > 1 else ""
         for same in zip(*(runs[number] for number in numbers), strict=True):
             joined = _join_repetitions(same) if len(same) > 1 else same[0]
             measures.append(msgspec.structs.replace(joined, workload=prefix + joined.workload))

@@ -15,7 +15,7 @@ from hostdx.probes.engine.disk.flush import flush_file_system
 from hostdx.probes.engine.measured import Measured, MeasurementInvalid
 from hostdx.probes.engine.pool import WorkerFailed, WorkerPool
 from hostdx.probes.engine.spec import BlockReply, LoadSpec
-from hostdx.probes.engine.summary import combine_replies, piece_ends
+from hostdx.probes.engine.summary import block_cuts_s, combine_replies
 from hostdx.probes.engine.workloads import MIB, EngineLoad
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
@@ -81,7 +81,7 @@ class ChurnBench:
             ) from error
         moved = counter_growth(before, self._written_bytes())
         self.budget.charge(sum(reply["n"] for reply in replies) * STEP_BYTES, moved, CHURN.id)
-        return combine_replies(CHURN, replies, piece_ends(seconds), False, moved)
+        return combine_replies(CHURN, replies, block_cuts_s(seconds), False, moved)
 
     async def _written_by_workers(self, seconds: float, most_bytes: int) -> list[BlockReply]:
         share = max(1, most_bytes // WORKERS // STEP_BYTES)
@@ -96,7 +96,7 @@ class ChurnBench:
                 self._direct = False
 
     def _churn_spec(self, seconds: float, most: int) -> LoadSpec:
-        ends = piece_ends(seconds)
+        ends = block_cuts_s(seconds)
         return {
             "kind": "churn",
             "fd": self.private.fd,

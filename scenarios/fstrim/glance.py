@@ -9,8 +9,8 @@ from hostdx.probes import units
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.block import block_devices
 from hostdx.probes.system.disk.diskstats import disk_counters
-from hostdx.probes.system.disk.trim.discard import DiscardChain, DiscardLayer, discard_chains, own_devices
-from hostdx.probes.system.disk.trim.trim_jobs import explain_skip
+from hostdx.probes.system.disk.trim.discard import DiscardChain, DiscardLayer, discard_chains, sole_devices
+from hostdx.probes.system.disk.trim.trim_jobs import explain_job_skip
 from hostdx.probes.system.disk.trim.trim_timer import (
     TrimTimer,
     explain_timer_miss,
@@ -105,7 +105,7 @@ def _who_trims_text(host: Host, timer: TrimTimer, chain: DiscardChain) -> str | 
         return why
     if why:
         return chain.online if chain.online else f"nobody: {why}"
-    by = [job.where for job in timer.jobs if not explain_skip(host, job, chain.mountpoints)]
+    by = [job.where for job in timer.jobs if not explain_job_skip(host, job, chain.mountpoints)]
     if timer.is_timer_on is True and not explain_timer_miss(host, timer, chain.mountpoints):
         by.append("fstrim.timer")
     return ", ".join(dict.fromkeys(by))
@@ -118,7 +118,7 @@ def _amounts_text(host: Host, chain: DiscardChain) -> str:
     if is_present(space):
         parts.append(f"a trim offers at most the free {units.format_size(space.f_bfree * space.f_frsize)}")
     known_counters = counters if is_present(counters) else {}
-    own = [known_counters[name] for name in own_devices(host, chain) if name in known_counters]
+    own = [known_counters[name] for name in sole_devices(host, chain) if name in known_counters]
     if own:
         parts.append(f"written since boot {units.format_size(sum(c.write_bytes for c in own))}")
         if all(c.discard_bytes is not None for c in own):

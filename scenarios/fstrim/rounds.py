@@ -18,7 +18,7 @@ from hostdx.probes.files.rights import advice_for_failed_write
 from hostdx.probes.files.safe_read import open_trusted_regular
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.secrecy.harmless_words import mask_unknown_text
-from hostdx.probes.system.disk.trim.discard import own_devices
+from hostdx.probes.system.disk.trim.discard import sole_devices
 from hostdx.probes.system.disk.trim.trim_timer import TrimTimer, read_last_timer_trim
 from hostdx.probes.system.software.kernel import read_kernel
 from hostdx.probes.types import Absent, is_present
@@ -148,7 +148,7 @@ def _own_discards_and_devices(
     host: Host, layout: TrimSetup, leaves: DiscardCounters
 ) -> tuple[int | None, str]:
     """The counter of the file system's own devices, and their names; the leaves' where those count nothing."""
-    names = own_devices(host, layout.chain) if layout.chain is not None else layout.leaf_names
+    names = sole_devices(host, layout.chain) if layout.chain is not None else layout.leaf_names
     counters = read_discard_counters(host, names)
     if isinstance(counters, Absent) or counters.bytes is None:
         return leaves.bytes, ", ".join(layout.leaf_names)

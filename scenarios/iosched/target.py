@@ -8,7 +8,7 @@ from hostdx.probes.system.disk.block import BlockDevice, block_devices
 from hostdx.probes.system.disk.scheduler import SchedulerState, read_scheduler_state
 from hostdx.probes.system.disk.topology import DirectoryPlacement
 from hostdx.probes.types import Absent, is_present
-from hostdx.scenarios.experiment.guards.system_disks import system_leaves
+from hostdx.scenarios.experiment.guards.system_disks import system_uses_by_leaf
 
 
 class ScheduledDisks(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +70,7 @@ def find_refusal(host: Host, disks: ScheduledDisks, *, system_disk: bool, has_ro
         return (
             f"{disks.names_text} offers only {only}: load others (modprobe bfq; modprobe kyber-iosched) first"
         )
-    system = system_leaves(host)
+    system = system_uses_by_leaf(host)
     carries = next((f"{leaf} carries {system[leaf]}" for leaf in disks.leaf_names if leaf in system), "")
     if carries and not system_disk:
         return f"{carries}: if switching its scheduler hung, the whole system would hang; add --system-disk to allow it"

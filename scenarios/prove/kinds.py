@@ -23,7 +23,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system import setting_calls
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.model import UsageError
-from hostdx.scenarios.experiment.guards.system_disks import system_leaves
+from hostdx.scenarios.experiment.guards.system_disks import system_uses_by_leaf
 from hostdx.scenarios.experiment.schedule.host_settings import read_setting, setting_change
 from hostdx.scenarios.experiment.schedule.switch import attribute_change
 from hostdx.scenarios.prove.reserved_cards import NETWORK, describe_traffic, reserved_cards
@@ -38,7 +38,7 @@ def find_reservation(host: Host, kind: str, scope: str, path: str) -> str:
             return "lo carries the host's own services; hostdx never switches a setting of that card"
         if scope in (reserved := reserved_cards(host)):
             return f"{scope} carries {reserved[scope]}; hostdx never switches a setting of that card"
-    elif path.endswith("/queue/scheduler") and (role := system_leaves(host).get(scope)):
+    elif path.endswith("/queue/scheduler") and (role := system_uses_by_leaf(host).get(scope)):
         return (
             f"{scope} carries {role}: if the switch hung, the whole system would hang; "
             "`hostdx run iosched --system-disk` compares its schedulers with more care"

@@ -183,34 +183,34 @@ def _sorted_findings(events: Iterable[ev.AnyEvent]) -> list[Finding]:
     return sorted(findings, key=finding_sort_key)
 
 
-def examine_host(host: Host, time: Callable[[], float], *, facts: bool = True) -> Iterator[ev.AnyEvent]:
-    """Yield facts, offers, the facts that programs must be asked for, then every rule. `time` gives their `t`.
+def examine_host(host: Host, elapsed_s: Callable[[], float], *, facts: bool = True) -> Iterator[ev.AnyEvent]:
+    """Yield facts, offers, the facts that programs must be asked for, then every rule. `elapsed_s` gives their `t`.
 
     Without `facts` only the rules are applied.
     """
     if facts:
-        yield from _until_out_of_time(summary_fact_events(host, time), "facts", time)
-        yield from _until_out_of_time(scenario_offers(host, time), "scenarios", time)
-        yield from _until_out_of_time(_firewall_events(host, time), "the firewall", time)
+        yield from _until_out_of_time(summary_fact_events(host, elapsed_s), "facts", elapsed_s)
+        yield from _until_out_of_time(scenario_offers(host, elapsed_s), "scenarios", elapsed_s)
+        yield from _until_out_of_time(_firewall_events(host, elapsed_s), "the firewall", elapsed_s)
         yield from _until_out_of_time(
-            fact_events_of(scenario_facts(host), time), "the scenarios' facts", time
+            fact_events_of(scenario_facts(host), elapsed_s), "the scenarios' facts", elapsed_s
         )
     for problem in load_written_rules().problems:
-        yield ev.Note(t=time(), text=f"a rule was left out: {problem}")
+        yield ev.Note(t=elapsed_s(), text=f"a rule was left out: {problem}")
     rules = sorted(all_rules(), key=lambda rule: rule.first_look is not None)  # who looks twice comes last
     for rule in rules:
         if rule.first_look is not None:
             with suppress(Exception):  # the rule asks again, and says what is wrong
                 rule.first_look(host)
     for rule in rules:
-        for event in _until_out_of_time(apply_rule(rule, host, time), rule.id, time):
+        for event in _until_out_of_time(apply_rule(rule, host, elapsed_s), rule.id, elapsed_s):
             if host.is_out_of_time and isinstance(event, ev.Checked) and event.state == "ok":
                 event = ev.Checked(t=event.t, rule=rule.id, state="unreadable", reason=OUT_OF_TIME)
             yield event
 
 
 def examine_live_host(
-    time: Callable[[], float], programs_s: float = 0.0
+    elapsed_s: Callable[[], float], programs_s: float = 0.0
 ) -> tuple[list[ev.AnyEvent], list[Finding]]:
     """Apply every read-only rule to this host; return the events, and the findings in them, the worst first.
     `programs_s`: how long its programs are asked before, at most.
@@ -222,7 +222,7 @@ def examine_live_host(
         host = asking = AskingHost()
         asking.ask_programs(programs_s)
     host.is_static = True
-    events = list(examine_host(host, time, facts=False))
+    events = list(examine_host(host, elapsed_s, facts=False))
     return events, _sorted_findings(events)
 
 

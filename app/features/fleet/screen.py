@@ -79,7 +79,7 @@ class FleetScreen(Base):
         elif path.endswith(".json"):
             self.shell.show_message(f"{clean_text(path)}: a triage, no recording; o shows what was found")
         else:
-            self.shell.open_recording(Path(path), over=True)
+            self.shell.open_recording(Path(path), on_top=True)
 
     def action_measure(self, by: int) -> None:
         last = max(0, len(self._view.judgement.measures) - 1)

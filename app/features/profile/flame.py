@@ -194,7 +194,7 @@ def changed_function_lines(tree: PathTree) -> Iterator[str]:
     callers = {tree.nodes[n].up for n in changed}
     leaves = sorted((n for n in changed if n not in callers), key=lambda n: -abs(tree.nodes[n].difference_s))
     for n in leaves[:LINES]:
-        path = " > ".join(make_printable(name) for name in call_path(tree, n)[-5:])
+        path = " > ".join(make_printable(name) for name in caller_path(tree, n)[-5:])
         yield f"{format_signed(tree.nodes[n].difference_s):>9} s  {path}"
     if not leaves:
         yield "no function differs beyond its interval"
@@ -206,7 +206,7 @@ def changed_function_lines(tree: PathTree) -> Iterator[str]:
         yield f"{tree.lost} records were lost: there were more switches than could be read in time"
 
 
-def call_path(tree: PathTree, at: int) -> Sequence[str]:
+def caller_path(tree: PathTree, at: int) -> Sequence[str]:
     """From the first caller on."""
     out: list[str] = []
     while at >= 0 and len(out) <= len(tree.nodes):
@@ -226,5 +226,5 @@ def fold_stacks(tree: PathTree) -> Iterator[str]:
         for n, node in enumerate(tree.nodes):
             own = (node.baseline_s, node.variant_s)[side] - inner[n][side]
             if (count := round(own * 1e6)) > 0:
-                names = [make_printable(name).replace(";", "?") for name in (variant, *call_path(tree, n))]
+                names = [make_printable(name).replace(";", "?") for name in (variant, *caller_path(tree, n))]
                 yield f"{';'.join(names)} {count}"

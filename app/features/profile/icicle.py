@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from hostdx.app.features.profile.flame import (
     FlameBox,
-    call_path,
+    caller_path,
     describe_node,
     difference_share,
     lay_out_boxes,
@@ -62,7 +62,7 @@ class Icicle(Reader):
         tree, chosen = self.shown_tree, self._boxes.get(self.at)
         pairs = f"  ({self._number + 1} of {len(self._trees)}, ] the next)" if len(self._trees) > 1 else ""
         head = text_line(f"{clean_text(tree.variant)} against {clean_text(tree.baseline)}{pairs}", "strong")
-        inside = " > ".join(map(clean_text, call_path(tree, self.root))) if self.root >= 0 else "all"
+        inside = " > ".join(map(clean_text, caller_path(tree, self.root))) if self.root >= 0 else "all"
         out = [split_line(head, text_line("+ more  − less  grey: within its interval", "dim"), width)]
         out.append(crop_line(text_line(f"in {inside}", "dim"), width))
         if chosen is None:

@@ -89,7 +89,7 @@ def incident_parts(finding: Finding) -> Iterator[doc.Part]:
         yield doc.paragraph_of("To measure it now: ", doc.Mono(f"hostdx run {finding.prove}"))
 
 
-def sign_of(item: Item) -> str:
+def item_sign(item: Item) -> str:
     return "?" if item.severity == "unknown" else SIGNS[item.severity]
 
 
@@ -99,7 +99,7 @@ def checkup_parts(session: RunSession) -> list[Part]:
     for item in ranked_items(session):
         took = f"({format_duration(item.seconds)})" if item.seconds else ""
         recording = Mono("/".join(item.recording.split("/")[-2:])) if item.recording else ""
-        out.append(paragraph_of(Toned(sign_of(item), item.severity), item.ranked_line, took, recording))
+        out.append(paragraph_of(Toned(item_sign(item), item.severity), item.ranked_line, took, recording))
         for step in item.following[:1]:
             out += [paragraph_of(f"What next: {step.title_with_price}"), Code(step.all_commands, "sh")]
     return out

@@ -149,11 +149,11 @@ async def run_command(argv: Sequence[str], timeout_s: float = TIMEOUT_S) -> Comm
 
 
 def run_hostdx(
-    asking: DOMNode, argv: Sequence[str], then: Callable[[CommandOutcome], None], timeout_s: float = TIMEOUT_S
+    screen: DOMNode, argv: Sequence[str], then: Callable[[CommandOutcome], None], timeout_s: float = TIMEOUT_S
 ) -> None:
-    """Runs it and calls `then` on the screen's thread."""
+    """Run this command of hostdx in a child and call `then` on the screen's thread."""
 
     async def run_and_report() -> None:
         then(await run_command(argv, timeout_s))
 
-    asking.run_worker(run_and_report(), exclusive=False, exit_on_error=True, name=argv[0])
+    screen.run_worker(run_and_report(), exclusive=False, exit_on_error=True, name=argv[0])

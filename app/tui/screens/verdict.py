@@ -282,7 +282,7 @@ class VerdictScreen(RunScreen):
     def action_digit(self, number: int) -> None:
         path = self._part_path(number)
         if path is not None:
-            self.shell.open_recording(path, over=True)
+            self.shell.open_recording(path, on_top=True)
             return
         step = self.query_one(Next).shown_steps[number - 1]
         home = self.shell.home_session()

@@ -23,7 +23,7 @@ from hostdx.probes.engine.loads.metadata import supports_links
 from hostdx.probes.engine.measured import BenchRefused, Measured, MeasurementInvalid, WriteBudgetSpent
 from hostdx.probes.engine.pool import SharedWorkers, WorkerFailed, WorkerPool
 from hostdx.probes.engine.spec import BlockReply, LoadSpec
-from hostdx.probes.engine.summary import combine_replies, piece_ends
+from hostdx.probes.engine.summary import block_cuts_s, combine_replies
 from hostdx.probes.engine.workloads import (
     IDS,
     NAMES_AT_ONCE,
@@ -270,7 +270,7 @@ class StorageBench:
         """Measure one window. Return None where it was faster than the windows before, so that its
         bytes ended it, and the write limit allows another.
         """
-        ends = piece_ends(seconds)
+        ends = block_cuts_s(seconds)
         at_most_s = max(seconds, load.max_block_s)
         most = None if most_bytes is None else max(1, most_bytes // load.block_bytes // load.workers)
         places = self._rng.sample(range(self.places), self.places)

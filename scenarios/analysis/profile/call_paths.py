@@ -136,10 +136,10 @@ def compare_call_paths(
     )
 
 
-def compare_seconds(baseline: Sequence[float], variant: Sequence[float], judged: int) -> ComparedSeconds:
-    """Of the groups' means; `judged`: how many are, all together."""
+def compare_seconds(baseline: Sequence[float], variant: Sequence[float], family: int) -> ComparedSeconds:
+    """Of the groups' means; `family`: how many are judged together."""
     differences = [b - a for a, b in zip(baseline, variant, strict=True)]
-    spread, wide = student_interval(differences, 0.05), student_interval(differences, 0.05 / max(1, judged))
+    spread, wide = student_interval(differences, 0.05), student_interval(differences, 0.05 / max(1, family))
     return ComparedSeconds(
         baseline_s=fmean(baseline),
         variant_s=fmean(variant),

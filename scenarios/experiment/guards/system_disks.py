@@ -10,7 +10,7 @@ from hostdx.probes.types import Absent, is_present
 SYSTEM_PLACES = ("/", "/boot", "/boot/efi", "/usr", "/var", "/var/log/journal")
 
 
-def system_leaves(host: Host) -> dict[str, str]:
+def system_uses_by_leaf(host: Host) -> dict[str, str]:
     """Leaf name -> what of the system it carries: "/", "swap", ..."""
     roles_by_leaf: dict[str, str] = {}
     disks = read_disk_topology(host)

@@ -39,7 +39,7 @@ def own_links(
     unset = {}
     cpus = sorted(os.sched_getaffinity(0))
     for number, link in enumerate(links):
-        spaces = Namespaces.make() if first is None else first.make_another()
+        spaces = Namespaces.make() if first is None else first.make_second_pair()
         first = first or spaces
         addresses = draw_lab_addresses()
         connect_by_veth_pair(spaces, addresses, ipv6=False, queues=len(cpus) if link.spread == "xps" else 1)

@@ -28,7 +28,7 @@ from hostdx.probes.engine.measured import (
 )
 from hostdx.probes.engine.pool import WorkerPool
 from hostdx.probes.engine.spec import BlockReply, LoadSpec
-from hostdx.probes.engine.summary import combine_replies, piece_ends
+from hostdx.probes.engine.summary import block_cuts_s, combine_replies
 from hostdx.probes.engine.workloads import UNIT, WRITTEN_AT_MOST, EngineLoad, fio_directory, shell_line
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.files.safe_read import read_shipped_toml
@@ -185,7 +185,7 @@ class MixedBench:
         Raises MeasurementInvalid (write bound spent, served by a cache), WorkerFailed where a worker died.
         """
         self.budget.check(self._expected_bytes(mix, seconds))
-        ends = piece_ends(seconds, onset_s)
+        ends = block_cuts_s(seconds, onset_s)
         specs = [self._worker_spec(role, n, ends) for role in mix.roles for n in range(role.load.workers)]
         before = self._moved_bytes()
         replies = await self._pool.run_block(specs, LEAD_S + 0.0002 * len(specs))

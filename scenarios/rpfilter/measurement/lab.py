@@ -190,7 +190,7 @@ class Lab:
         if isinstance(request, MeasureSlices):
             return self._measure_batch(request)
         if isinstance(request, SetUp) and request.pair == len(self.pairs) < MAX_PAIRS:
-            self.pairs.append(NamespacePair(self.pairs[0].namespaces.make_another()))
+            self.pairs.append(NamespacePair(self.pairs[0].namespaces.make_second_pair()))
         if isinstance(request, MeasureRequest):
             return self._send_and_count_packets(request, self.pairs[0])
         pair = self.pairs[request.pair]

@@ -16,7 +16,7 @@ from hostdx.probes.system.disk.topology import DirectoryPlacement
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.model import AppliedChange, OptionMap, RunRefused, UsageError
-from hostdx.scenarios.experiment.guards.system_disks import system_leaves
+from hostdx.scenarios.experiment.guards.system_disks import system_uses_by_leaf
 from hostdx.scenarios.experiment.schedule.switch import scheduler_change
 from hostdx.scenarios.iosched.findings import OnsetComparison, onset_finding, throttling_finding
 from hostdx.scenarios.iosched.measurement.mixed import MIXES, WorkerMix
@@ -241,7 +241,7 @@ def test_a_system_disk_needs_the_word_for_it(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "proc/self/mountinfo").write_text("20 1 7:7 / / rw - ext4 /dev/loop7 rw\n")
     (tmp_path / "sys/dev/block").mkdir(parents=True)
     (tmp_path / "sys/dev/block/7:7").symlink_to("../../devices/virtual/block/loop7")
-    assert system_leaves(host) == {"loop7": "/"}
+    assert system_uses_by_leaf(host) == {"loop7": "/"}
     monkeypatch.setattr(host, "live", True)
     target = target_on(host)
     assert "carries /" in find_refusal(host, target, system_disk=False, has_root=True)
@@ -252,7 +252,7 @@ def test_swap_makes_a_system_disk(tmp_path: Path) -> None:
     host = host_of(tmp_path)
     (tmp_path / "proc").mkdir(exist_ok=True)
     (tmp_path / "proc/swaps").write_text("Filename Type Size Used Priority\n/dev/loop7 partition 1 0 -2\n")
-    assert system_leaves(host) == {"loop7": "swap"}
+    assert system_uses_by_leaf(host) == {"loop7": "swap"}
 
 
 def queue_file(tmp_path: Path, name: str) -> Path:

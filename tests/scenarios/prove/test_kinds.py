@@ -256,7 +256,7 @@ def test_a_card_carries_the_connections_of_its_addresses(
 
 
 def test_the_scheduler_of_a_system_disk_is_reserved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kinds, "system_leaves", lambda _: {"sda": "/"})
+    monkeypatch.setattr(kinds, "system_uses_by_leaf", lambda _: {"sda": "/"})
     assert kinds.find_reservation(Host(), "block", "sda", "/sys/block/sda/queue/scheduler")
     assert not kinds.find_reservation(Host(), "block", "sda", "/sys/block/sda/queue/read_ahead_kb")
     assert not kinds.find_reservation(Host(), "block", "sdb", "/sys/block/sdb/queue/scheduler")

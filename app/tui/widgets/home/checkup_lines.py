@@ -2,7 +2,7 @@
 
 from hostdx.app.recordings.answers import ranked_items
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.report.results.finding_parts import sign_of
+from hostdx.app.report.results.finding_parts import item_sign
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.invocation import command_to_paste
 from hostdx.app.terminal.lines import (
@@ -50,7 +50,7 @@ def _item_lines(item: Item, width: int, most: int, *, first: bool) -> list[Line]
         rest = [*first_of_rest, *((f" {part.lstrip()}", role) for row in others for part, role in row)]
         rows = [*rows[: most - 1], crop_line(rest, width - 2)]
     out: list[Line] = [
-        [(f"{sign_of(item)} " if not n else "  ", item.severity), *row] for n, row in enumerate(rows)
+        [(f"{item_sign(item)} " if not n else "  ", item.severity), *row] for n, row in enumerate(rows)
     ]
     step = next(iter(item.following), None)
     if step is not None and most > MAX_BRIEF_LINES:

@@ -103,7 +103,7 @@ def _same_file_system(disks: DiskTopology, mount: Mount) -> list[Mount]:
     ]
 
 
-def own_devices(host: Host, chain: DiscardChain) -> tuple[str, ...]:
+def sole_devices(host: Host, chain: DiscardChain) -> tuple[str, ...]:
     """The devices whose counters of discards are this file system's alone: its partition, its logical volume.
 
     Not an md array's: raid0_make_request hands discards down before they are counted (drivers/md/raid0.c).

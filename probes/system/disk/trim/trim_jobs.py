@@ -38,7 +38,7 @@ class TrimJob(msgspec.Struct, frozen=True, kw_only=True):
     paths: tuple[str, ...] = ()
 
 
-def explain_skip(host: Host, job: TrimJob, mountpoints: Sequence[str]) -> str:
+def explain_job_skip(host: Host, job: TrimJob, mountpoints: Sequence[str]) -> str:
     """Return why this call does not trim the file system that is mounted at `mountpoints`; "" where it does, or may."""
     if job.reach == "paths":
         if any(_mountpoint_of(host, path) in mountpoints for path in job.paths):

@@ -11,7 +11,7 @@ from hostdx.probes.system.disk.trim.trim_jobs import (
     UNITS,
     TrimJob,
     cron_jobs,
-    explain_skip,
+    explain_job_skip,
     read_unit_values,
     service_jobs,
 )
@@ -131,7 +131,7 @@ def timer_schedule(host: Host) -> str | Absent:
 
 def explain_untrimmed(host: Host, timer: TrimTimer, mountpoints: Sequence[str]) -> str | Absent:
     """Return why nothing trims the file system that is mounted at `mountpoints`; "" where something does, or may."""
-    missed = [explain_skip(host, job, mountpoints) for job in timer.jobs]
+    missed = [explain_job_skip(host, job, mountpoints) for job in timer.jobs]
     if "" in missed:
         return ""
     if isinstance(timer.is_timer_on, Absent):
@@ -147,5 +147,5 @@ def explain_untrimmed(host: Host, timer: TrimTimer, mountpoints: Sequence[str]) 
 def explain_timer_miss(host: Host, timer: TrimTimer, mountpoints: Sequence[str]) -> str:
     """Return why the timer, on or off, would pass over it; "" where it would not."""
     called = timer.service or (TrimJob(where="fstrim.service", reach="listed"),)
-    missed = [explain_skip(host, job, mountpoints) for job in called]
+    missed = [explain_job_skip(host, job, mountpoints) for job in called]
     return "" if "" in missed else "; ".join(dict.fromkeys(missed))

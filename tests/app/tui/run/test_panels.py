@@ -91,7 +91,7 @@ async def test_a_run_opened_over_another_goes_back_to_it(tmp_path: Path) -> None
     """`1` in a checkup's verdict, then `q`, lost the ranked list."""
     async with run_app(tmp_path, run=feed("storage"), size="wide") as (app, pilot):
         before, under = app.screen, app.run_feed
-        app.open_recording(store.resolve_recording("demo:null"), over=True)
+        app.open_recording(store.resolve_recording("demo:null"), on_top=True)
         await settle(pilot)
         assert app.run_feed is not under
         await keys(pilot, "q")

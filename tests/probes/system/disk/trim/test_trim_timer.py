@@ -2,7 +2,7 @@
 
 import pytest
 
-from hostdx.probes.system.disk.trim.trim_jobs import TrimJob, explain_fstab_skip, explain_skip, find_calls
+from hostdx.probes.system.disk.trim.trim_jobs import TrimJob, explain_fstab_skip, explain_job_skip, find_calls
 from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 
@@ -41,5 +41,5 @@ def test_a_call_reaches_the_file_system_that_its_path_lies_on(tree: Tree) -> Non
         "/proc/self/mountinfo", "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 8:2 / /data rw - xfs /dev/sda2 rw\n"
     )
     job = TrimJob(where="/etc/crontab", reach="paths", paths=("/data/deep",))
-    assert explain_skip(tree.host(), job, ("/data",)) == ""
-    assert explain_skip(tree.host(), job, ("/",)) == "/etc/crontab trims only /data/deep"
+    assert explain_job_skip(tree.host(), job, ("/data",)) == ""
+    assert explain_job_skip(tree.host(), job, ("/",)) == "/etc/crontab trims only /data/deep"
