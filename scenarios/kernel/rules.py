@@ -309,7 +309,12 @@ def check_known_faults(host: Host) -> Iterator[Finding]:
             continue
         reported_ids.add(fault.id)
         yield _fault_finding(
-            fault, release, running.source, [answer for answer in met if isinstance(answer, str)], symptom
+            fault,
+            release,
+            running.source,
+            [answer for answer in met if isinstance(answer, str)],
+            symptom,
+            is_certain=unmet is None,
         )
     if unknown:
         require_readable(Absent("; ".join(unknown)), f"whether these faults of {release} affect this host")
@@ -323,8 +328,9 @@ def _check_symptom(fault: KernelFault, host: Host) -> str | Absent:
 
 
 def _fault_finding(
-    fault: KernelFault, release: str, source: str, met: list[str], symptom: str | Absent
+    fault: KernelFault, release: str, source: str, met: list[str], symptom: str | Absent, is_certain: bool
 ) -> Finding:
+    """`is_certain`: all that the fault needs was read, and is here."""
     shows = isinstance(symptom, str) and bool(symptom)
     evidence = [SAYS.evidence("running", release=release, source=source), *(Evidence(text) for text in met)]
     if isinstance(symptom, Absent):
@@ -338,7 +344,11 @@ def _fault_finding(
     return SAYS.finding(
         "fault",
         id=f"kernel.{fault.id}",
-        severity="warning" if shows or fault.grave else "notice",
+        severity="critical"
+        if fault.grave and is_certain
+        else "warning"
+        if shows or fault.grave
+        else "notice",
         confidence="rule" if shows else "hint",
         fault=fault.title if shows else known_for,
         remedy=(SAYS.remedy("update" if fault.before else "look", update=fault.remedy),),

@@ -13,6 +13,7 @@ class FaultLine(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
 
     `least`: how many such lines are a fault; from `loud` on they are a warning (0: `severity` holds).
     A later line that meets `settled` says that it is over.
+    `explains`: lines of the same programs that follow from it; other entries do not report them then.
     `boot`: parameters that help, of which `{boot}` in `advice` names those that are not set yet.
     `example` is such a line, `trap` one that looks like it and is none.
     """
@@ -30,6 +31,7 @@ class FaultLine(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     loud: int = 0
     boot: tuple[str, ...] = ()
     settled: str = ""
+    explains: str = ""
     pattern_words: tuple[str, ...] = ()  # worked out: probes/reading/patterns.py
 
 

@@ -35,7 +35,7 @@ class KernelFault(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_on
     needs: tuple[str, ...] = ()
     symptom: str = ""
     quiet: bool = False  # without its symptom nothing is said: it costs nothing
-    grave: bool = False  # it damages data: a warning, also where nothing shows it
+    grave: bool = False  # it damages data: critical where it applies, a warning where that is not known
 
     @property
     def title_in_sentence(self) -> str:

@@ -223,14 +223,14 @@ def _rows_by_device(
         lines = {name: messages for name, messages in lines.items() if name}
     rows = []
     for name, messages in (lines or {"": ()}).items():
-        last = messages[-1][:MAX_LINE_CHARACTERS] if messages else ""
+        last = shorten_line(messages[-1]) if messages else ""
         worse = list(filter(is_worse, messages))
         columns: dict[str, Value | Reader] = {
             "name": name,
             "lines": len(messages),
             "worse": len(worse),
             "last": last,
-            "worst": worse[-1][:MAX_LINE_CHARACTERS] if worse else last,
+            "worst": shorten_line(worse[-1]) if worse else last,
             "in_an_hour": partial(_most_in_an_hour, times[name]) if name in times else _WITHOUT_TIMES,
             "last_s": times[name][-1] if name in times else _WITHOUT_TIMES,
             "over": name in over,
@@ -240,6 +240,13 @@ def _rows_by_device(
         }
         rows.append(SubjectRow(name, columns))
     return rows
+
+
+def shorten_line(line: str) -> str:
+    """Return the line, or the beginning and the end of a long one: a chain of errors ends with its cause."""
+    if len(line) <= MAX_LINE_CHARACTERS:
+        return line
+    return f"{line[: MAX_LINE_CHARACTERS * 2 // 3]} ... {line[-MAX_LINE_CHARACTERS // 3 :]}"
 
 
 def _most_in_an_hour(times: Sequence[float]) -> int:
@@ -326,7 +333,7 @@ def ata_quirk_rows(host: Host) -> list[SubjectRow] | Absent:
                 "model": disk.model,
                 "port": int(port[3]),
                 "lines": len(told),
-                "last": told[-1][:MAX_LINE_CHARACTERS] if told else "",
+                "last": shorten_line(told[-1]) if told else "",
                 "applied": any(re.search(applied, message) for message in own),
                 "fails": quirk.fails,
                 "force": quirk.force,

@@ -46,6 +46,32 @@ def open_files_rows(host: Host) -> list[SubjectRow]:
     return rows
 
 
+_CONTAINER = re.compile(r"/(?:docker|kubepods|libpod|crio|cri-containerd|lxc)\b")
+_STARTERS = re.compile(r"containerd-shim|conmon|docker-containe|lxc-start")
+
+
+def container_process_rows(host: Host) -> list[SubjectRow]:
+    """One row per program that a container began with: how many files it may open (`soft`)."""
+    processes = host.compute_once(read_processes).processes
+    rows = []
+    for process in processes.values():
+        parent = processes.get(process.parent)
+        is_first = process.parent == 1 or (parent is not None and _STARTERS.match(parent.name))
+        if not is_first or _STARTERS.match(process.name):
+            continue
+        text = host.read_file_text(f"/proc/{process.pid}/limits")
+        limit = _LIMIT.search(text) if is_present(text) else None
+        if limit is None or not _CONTAINER.search(control_group_of(host, process.pid)):
+            continue
+        columns: dict[str, Value] = {
+            "name": process.name,
+            "pid": process.pid,
+            "soft": parse_unsigned(limit[1]) or 0,
+        }
+        rows.append(SubjectRow(f"{process.name} [{process.pid}]", columns))
+    return rows
+
+
 def worker_rows(host: Host) -> list[SubjectRow]:
     """One row per daemon of knowledge/workers.toml that runs here: how many threads or processes are at work (`used`),
     its own `limit`, and the file that sets it (`file`, absent where it is the usual one).

@@ -8,6 +8,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.patterns import LineIndex, lazy_pattern
 from hostdx.probes.reading.read_trace import note_read
 from hostdx.probes.system.kernel_log import read_kernel_log
+from hostdx.probes.system.software.container_log import container_log_paths, read_container_log
 from hostdx.probes.system.software.system_log import (
     MAX_CAPTURED_BYTES,
     MAX_LINE_CHARACTERS,
@@ -21,13 +22,12 @@ from hostdx.scenarios.triage.knowledge.fault_lines import ANY, KERNEL, FaultLine
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.read import kernel_log_index
 from hostdx.scenarios.triage.rules.rule_file import RuleText
-from hostdx.scenarios.triage.rules.subjects.log import named_devices
+from hostdx.scenarios.triage.rules.subjects.log import named_devices, shorten_line
 from hostdx.scenarios.triage.rules.subjects.process import names_of_processes
 from hostdx.scenarios.triage.rules.table import Reader, SubjectRow
 from hostdx.scenarios.triage.rules.words import SentenceTemplate
 
 MAX_LIVE_BYTES = 4 << 20
-MAX_SHOWN_CHARACTERS = 300
 _NUMBER = lazy_pattern(r"\b(?:0x)?[0-9a-f]*\d[0-9a-f]*\b|\d+")
 MAX_FILES_OF_PROGRAM = 8  # the last ones by name: dated logs
 
@@ -42,6 +42,8 @@ class ProgramLog:
             text = host.read_file_text(path, MAX_LIVE_BYTES if host.live else MAX_CAPTURED_BYTES)
             texts = text.splitlines() if is_present(text) else []
             self.lines += [ServiceLine(line[:MAX_LINE_CHARACTERS], path, clock_of(line)) for line in texts]
+        for path in host.compute_once(container_log_paths).get(program, ())[-MAX_FILES_OF_PROGRAM:]:
+            self.lines += read_container_log(host, path)
         self.index = LineIndex([line.message for line in self.lines])
         self.sources = dict.fromkeys(line.source for line in self.lines)
 
@@ -120,7 +122,7 @@ def rows_of_unlisted_service_lines(host: Host, rules: Iterable[RuleText]) -> lis
                 "lines": log.count_events(numbers),
                 "worse": log.count_events(grave),
                 "alike": log.count_events(most),
-                "last": last.message[:MAX_SHOWN_CHARACTERS] if most else "",
+                "last": shorten_line(last.message) if most else "",
                 "word": _longest_text_without_numbers(last.message),
                 "source": last.source,
                 "file": last.source if last.source.startswith("/var/log/") else "",
@@ -158,8 +160,8 @@ def rows_of_service_lines(host: Host, rule: RuleText) -> list[SubjectRow]:
             "running": lambda: host.compute_once(names_of_processes),
             "lines": log.count_events(numbers),
             "worse": log.count_events(worse),
-            "worst": log.lines[(worse or numbers)[-1]].message[:MAX_SHOWN_CHARACTERS] if numbers else "",
-            "last": last.message[:MAX_SHOWN_CHARACTERS] if matching else "",
+            "worst": shorten_line(log.lines[(worse or numbers)[-1]].message) if numbers else "",
+            "last": shorten_line(last.message) if matching else "",
             "over": any(re.search(rule.settled, line.message) for line in later),
             "source": last.source,
         }
@@ -175,10 +177,10 @@ def fault_line_rows(host: Host, rules: Iterable[RuleText] = ()) -> list[SubjectR
     files = {daemon.programs[0]: daemon.files for daemon in logged_daemons()}
     kernel = host.compute_once(read_kernel_log)
     named = _named_patterns(rules)
-    written = [
-        name for name in dict.fromkeys((*host.compute_once(read_system_log), *files)) if name != KERNEL
-    ]
-    rows = []
+    logged = (*host.compute_once(read_system_log), *files, *host.compute_once(container_log_paths))
+    written = [name for name in dict.fromkeys(logged) if name != KERNEL]
+    rows: list[SubjectRow] = []
+    explained: list[tuple[FaultLine, re.Pattern[str]]] = []
     for entry in list_fault_lines():
         for program in written if ANY in entry.programs else entry.programs:
             log = None if program == KERNEL else _program_log(host, program, files.get(program, ()))
@@ -199,7 +201,16 @@ def fault_line_rows(host: Host, rules: Iterable[RuleText] = ()) -> list[SubjectR
             if entry.boot:
                 advice = SentenceTemplate(advice).fill_sentence({"boot": _parameters_to_add(host, entry)})
             rows.append(row.with_columns({"lines": count, "severity": severity, "advice": advice}))
-    return rows
+            if entry.explains and count >= entry.least and not row["over"]:
+                explained.append((entry, re.compile(entry.explains)))
+    return [row for row in rows if not any(_follows_from(row, *cause) for cause in explained)]
+
+
+def _follows_from(row: SubjectRow, cause: FaultLine, explained: re.Pattern[str]) -> bool:
+    is_of_cause = re.search(cause.pattern, str(row["last"])) is not None
+    return (
+        row["name"] in cause.programs and not is_of_cause and explained.search(str(row["last"])) is not None
+    )
 
 
 def _parameters_to_add(host: Host, entry: FaultLine) -> str:
@@ -207,6 +218,13 @@ def _parameters_to_add(host: Host, entry: FaultLine) -> str:
     cmdline = host.read_file_text("/proc/cmdline", 1 << 16)
     present = cmdline.split() if is_present(cmdline) else []
     return " or ".join(word for word in entry.boot if word not in present) or "no further parameter"
+
+
+def _devices_of(lines: Sequence[str], number: int) -> tuple[str, ...]:
+    """Return the devices that a line names, else those of the line before by the same driver: one sentence in two."""
+    before = lines[max(number - 1, 0)]
+    is_continued = lines[number].partition(":")[0].strip() == before.partition(":")[0].strip()
+    return named_devices(lines[number]) or (named_devices(before) if is_continued else ())
 
 
 def _fault_line_row(
@@ -219,7 +237,7 @@ def _fault_line_row(
         name: text or unnamed for name, text in (match.groupdict() if match else {}).items()
     }
     names["subject"] = next((text for text in names.values() if is_present(text)), unnamed)
-    every_device = dict.fromkeys(name for number in numbers for name in named_devices(lines[number]))
+    every_device = dict.fromkeys(name for number in numbers for name in _devices_of(lines, number))
     devices = [name for name in every_device if name not in names.values()]  # the title has those
     columns: dict[str, Value | Reader] = {
         "name": program,
@@ -229,7 +247,7 @@ def _fault_line_row(
         "devices": ", ".join(devices) or Absent("the lines name no device", "unsupported"),
         "effect": entry.effect,
         "basis": entry.source,
-        "last": last[:MAX_SHOWN_CHARACTERS],
+        "last": shorten_line(last),
         "word": _longest_text_without_numbers(last),
         "over": bool(entry.settled)
         and any(re.search(entry.settled, line) for line in lines[numbers[-1] + 1 :]),

@@ -5,11 +5,13 @@ lines, or in two files, is told and counted once.
 from pathlib import Path
 
 from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.patterns import matches_glob
 from hostdx.probes.system.software.system_log import clock_of
 from hostdx.scenarios.contract.finding import Finding, Remedy, fold_alike_findings
+from hostdx.scenarios.triage.knowledge.daemons import logged_daemons
 from hostdx.scenarios.triage.rules.known import load_written_rules
 from hostdx.scenarios.triage.rules.services import commands_that_work
-from hostdx.scenarios.triage.rules.subjects.log import rows_of_unlisted_lines
+from hostdx.scenarios.triage.rules.subjects.log import rows_of_unlisted_lines, shorten_line
 from hostdx.scenarios.triage.rules.subjects.service_log import fault_line_rows, rows_of_unlisted_service_lines
 from hostdx.scenarios.triage.rules.words import MAX_LOOPED_VALUES, commands_for_rows
 from hostdx.scenarios.triage.triage import findings_about
@@ -165,3 +167,41 @@ def test_findings_that_are_folded_keep_the_commands_of_each() -> None:
     [folded] = fold_alike_findings([finding("a"), finding("b")])
     assert folded.remedy[0].commands == ("echo 1 > /sys/a", "echo 1 > /sys/b")
     assert folded.remedy[0].undo == ("echo 0 > /sys/a", "echo 0 > /sys/b")
+
+
+def fault_lines_of(root: Path, *lines: str) -> list[str]:
+    text = "".join(f"Nov 30 10:00:{n:02d} srv {line}\n" for n, line in enumerate(lines))
+    return [str(row["last"]) for row in fault_line_rows(host_with(root, {"var/log/messages": text}))]
+
+
+def test_what_follows_from_a_fault_is_not_told_beside_it(tmp_path: Path) -> None:
+    refused = "cvmfs2[812]: (a.cern.ch) whitelist verification failed (6): invalid whitelist signature"
+    switched = ["cvmfs2[812]: (a.cern.ch) switching host from http://s1 to http://s2"] * 5
+    assert len(fault_lines_of(tmp_path / "alone", *switched)) == 1
+    assert fault_lines_of(tmp_path / "beside", refused, *switched) == [refused.partition(": ")[2]]
+
+
+def test_a_long_line_keeps_its_end(tmp_path: Path) -> None:
+    line = f"begin {'x' * 900} no space left on device"
+    shown = shorten_line(line)
+    assert len(shown) < 320
+    assert shown.startswith("begin x")
+    assert shown.endswith("no space left on device")
+    assert shorten_line(line[:300]) == line[:300]
+
+
+def test_no_daemon_reads_the_log_of_another() -> None:
+    names = {
+        f"/var/log/{folder}{program}.log": program
+        for daemon in logged_daemons()
+        for program in daemon.programs
+        for folder in ("", "slurm/")
+    }
+    for daemon in logged_daemons():
+        others = [
+            (path, pattern)
+            for path, program in names.items()
+            for pattern in daemon.files
+            if program not in daemon.programs and matches_glob(path, pattern)
+        ]
+        assert others == []
