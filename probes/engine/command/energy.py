@@ -6,7 +6,6 @@ Counters wrap around within minutes on a large package, so they are looked at mo
 from pathlib import Path
 from typing import Literal
 
-from hostdx.probes.engine.command.process_tree import read_content_or_empty
 from hostdx.probes.number_text import parse_unsigned
 
 ROOT = "/sys/class/powercap"
@@ -21,10 +20,10 @@ class EnergyCounters:
         self._last: dict[Path, int] = {}
         self._spent: dict[str, float] = {}
         for zone in sorted(Path(root).glob("intel-rapl:*")):
-            kind = next((k for k in KINDS if _read_word(zone / "name").startswith(k)), "")
+            kind = next((k for k in KINDS if _read_text_or_empty(zone / "name").startswith(k)), "")
             now, most = (
-                parse_unsigned(_read_word(zone / "energy_uj")),
-                parse_unsigned(_read_word(zone / "max_energy_range_uj")),
+                parse_unsigned(_read_text_or_empty(zone / "energy_uj")),
+                parse_unsigned(_read_text_or_empty(zone / "max_energy_range_uj")),
             )
             if kind and now is not None and most is not None:
                 self._zones.append((kind, zone, most))
@@ -33,7 +32,7 @@ class EnergyCounters:
 
     def add_energy(self) -> None:
         for kind, zone, most in self._zones:
-            now = parse_unsigned(_read_word(zone / "energy_uj"))
+            now = parse_unsigned(_read_text_or_empty(zone / "energy_uj"))
             if now is not None:
                 spent = now - self._last[zone]
                 self._spent[kind] += (spent if spent >= 0 else spent + most) / 1e6
@@ -53,7 +52,7 @@ def energy_counter_access(root: str = ROOT) -> Literal["readable", "permission",
     if is_energy_readable(root):
         return "readable"
     for zone in sorted(Path(root).glob("intel-rapl:*")):
-        if not _read_word(zone / "name").startswith(tuple(KINDS)):
+        if not _read_text_or_empty(zone / "name").startswith(tuple(KINDS)):
             continue
         try:
             (zone / "energy_uj").read_bytes()
@@ -67,5 +66,8 @@ def energy_counter_access(root: str = ROOT) -> Literal["readable", "permission",
     return "missing"
 
 
-def _read_word(path: Path) -> str:
-    return read_content_or_empty(str(path)).strip()
+def _read_text_or_empty(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
