@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from hostdx.probes.files.safe_read import read_shipped_toml
 from hostdx.scenarios.contract.plan import Metric, Variant, Workload
 from hostdx.scenarios.experiment.levels import Pair
 from hostdx.scenarios.fullstack.measurement.bench import METRIC
@@ -25,28 +26,7 @@ VARIED = {
 }
 DISK, NETWORK = "disk", "network"
 LABELS = {
-    "alone": Variant(id="alone", label="alone"),
-    "together": Variant(id="together", label="together", detail="disk and network at once"),
-    DISK: Variant(id=DISK, label="disk alone", detail="O_DIRECT, from or to memory"),
-    NETWORK: Variant(id=NETWORK, label="network alone", detail="send or recv, from or to memory"),
-    "copy": Variant(id="copy", label="read+send / recv+write", detail="through the page cache and a buffer"),
-    "sendfile": Variant(id="sendfile", label="sendfile", detail="through the page cache, no copy"),
-    "splice": Variant(id="splice", label="splice", detail="through the page cache and a pipe"),
-    "direct": Variant(
-        id="direct", label="direct", detail="O_DIRECT and a buffer, not through the page cache"
-    ),
-    "zerocopy": Variant(
-        id="zerocopy", label="MSG_ZEROCOPY", detail="O_DIRECT, and its buffer is lent to the kernel"
-    ),
-    "plain": Variant(id="plain", label="as it comes", detail="one queue, no steering"),
-    "rfs": Variant(
-        id="rfs", label="RPS/RFS", detail="the CPUs of the readers take what arrives (rps_cpus, rps_flow_cnt)"
-    ),
-    "xps": Variant(id="xps", label="XPS", detail="a queue to send from for each CPU (xps_cpus)"),
-    "mtu1500": Variant(id="mtu1500", label="MTU 1500"),
-    "mtu9000": Variant(id="mtu9000", label="MTU 9000"),
-    "near": Variant(id="near", label="near node", detail="workers on the CPUs of the disk's node"),
-    "far": Variant(id="far", label="far node", detail="workers on the CPUs of another node"),
+    v.id: v for v in read_shipped_toml(__file__, "variants.toml", dict[str, tuple[Variant, ...]])["variant"]
 }
 
 
