@@ -82,6 +82,9 @@ class Host:
             absent = self._explain_absence(path, error)
             return self._read_captured_setting(path, absent) if path.startswith("/proc/sys/") else absent
         note_read(path)
+        if not data and not self.live and path.startswith("/sys/"):
+            # sysfs ends what it says with a line end; the file was there, and nobody read it
+            return Absent("the captured tree has it without its content", "captured", path)
         return decode_host_text(data).rstrip("\n")
 
     def read_word(self, path: str) -> str | Absent:

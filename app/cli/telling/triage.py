@@ -69,7 +69,7 @@ def triage(
             "--programs asks this host: a captured tree (--root) holds what its programs printed", USAGE
         )
     host = live_or_captured_host(root)
-    for event in _triage_events(host, root, programs, facts=facts or as_json or events):
+    for event in _triage_events(host, root, facts=facts or as_json or events, programs=programs):
         session.apply(event)
         if events and not print_raw(encode_event(event)):
             return 0  # nobody reads any more
@@ -142,7 +142,9 @@ def _proved_remedies() -> dict[str, Fact]:
     return read_proved_remedies()
 
 
-def _triage_events(host: Host, root: str | None, programs: bool, *, facts: bool) -> Iterator[ev.AnyEvent]:
+def _triage_events(
+    host: Host, root: str | None, *, facts: bool, programs: bool = False
+) -> Iterator[ev.AnyEvent]:
     began = time.monotonic()
     if root is None:
         host.start_reader()  # while the rules are imported

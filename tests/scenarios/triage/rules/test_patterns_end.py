@@ -5,6 +5,7 @@ import re
 import tomllib
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from hostdx.scenarios.contract.folders import SCENARIOS
@@ -87,10 +88,9 @@ def test_no_loop_takes_one_line_in_two_ways() -> None:
     checked, endless = 0, []
     for path in SCENARIOS.rglob("*.toml"):
         for pattern in patterns_of(path):
-            try:
+            with warnings.catch_warnings(), suppress(re.error):
+                warnings.simplefilter("ignore")  # a sentence with brackets is read as a pattern, too
                 parsed = parser.parse(pattern, re.MULTILINE)
-            except re.error:
-                continue
-            checked += 1
-            endless += [f"{path.name}: {pattern}: {where}" for where in loops_with_two_ways(parsed)]
+                checked += 1
+                endless += [f"{path.name}: {pattern}: {where}" for where in loops_with_two_ways(parsed)]
     assert checked > 1000 and not endless, endless
