@@ -36,7 +36,11 @@ def screen_once(settings: list[str], load: list[str], budget: float, state: str)
     if done.returncode:
         return {"error": f"exit {done.returncode}: {done.stderr.strip()[-200:]}"}
     document = json.loads(done.stdout)
-    called = [e["label"].split("/")[-2:] for e in document["screening"]["effects"] if e["is_called"]]
+    called = [
+        effect["label"].split("/")[-2:]
+        for effect in document["screening"]["effects"]
+        if not effect["ci95"][0] <= 1 <= effect["ci95"][1]
+    ]
     alone = {
         "/".join(line["setting"].split("/")[-2:]): (line["outcome"], line.get("ratio"))
         for line in document["settings"]["settings"]

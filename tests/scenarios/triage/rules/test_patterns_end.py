@@ -40,12 +40,12 @@ def repeated_letters(item: tuple[object, object]) -> frozenset[str]:
     op, value = item
     if op not in REPEATS or value[1] < code.MAXREPEAT or len(value[2]) != 1:  # type: ignore[index]
         return frozenset()
-    [(inner, what)] = value[2]  # type: ignore[index]
-    if inner is code.IN:
-        return letters_of_set(what)
-    if inner in (code.LITERAL, code.NOT_LITERAL):
-        return frozenset({chr(what)}) if inner is code.LITERAL else LETTERS - {chr(what)}
-    return LETTERS - {"\n"} if inner is code.ANY else frozenset()
+    [(inner_op, inner_value)] = value[2]  # type: ignore[index]
+    if inner_op is code.IN:
+        return letters_of_set(inner_value)
+    if inner_op in (code.LITERAL, code.NOT_LITERAL):
+        return frozenset({chr(inner_value)}) if inner_op is code.LITERAL else LETTERS - {chr(inner_value)}
+    return LETTERS - {"\n"} if inner_op is code.ANY else frozenset()
 
 
 def loops_with_two_ways(sequence: object, in_loop: bool = False) -> Iterator[str]:
@@ -92,5 +92,5 @@ def test_no_loop_takes_one_line_in_two_ways() -> None:
                 warnings.simplefilter("ignore")  # a sentence with brackets is read as a pattern, too
                 parsed = parser.parse(pattern, re.MULTILINE)
                 checked += 1
-                endless += [f"{path.name}: {pattern}: {where}" for where in loops_with_two_ways(parsed)]
+                endless += [f"{path.name}: {pattern}: {loop}" for loop in loops_with_two_ways(parsed)]
     assert checked > 1000 and not endless, endless
