@@ -69,9 +69,9 @@ def test_a_rule_for_sosreports_finds_the_fault_on_the_live_host_and_cites_the_co
     host = AskingHost()
     assert not [e for e in apply_rule(rule, host, lambda: 0.0) if isinstance(e, ev.Found)]
     assert host.ask_programs(5.0) == ()
-    [found] = [e.finding for e in apply_rule(rule, host, lambda: 0.0) if isinstance(e, ev.Found)]
-    assert {line.source for line in found.evidence if line.source} == {"zpool status -v"}
-    assert FOLDER not in repr(found)
+    [finding] = [e.finding for e in apply_rule(rule, host, lambda: 0.0) if isinstance(e, ev.Found)]
+    assert {line.source for line in finding.evidence if line.source} == {"zpool status -v"}
+    assert FOLDER not in repr(finding)
     assert host.read_command("zpool", "status", "-v") == ZPOOL.rstrip("\n")
     assert machine.asked.count("zpool status -v") == 1
 

@@ -51,9 +51,9 @@ def repeated_letters(item: tuple[object, object]) -> frozenset[str]:
 def loops_with_two_ways(sequence: object, in_loop: bool = False) -> Iterator[str]:
     """Two neighbours in a loop that take the same letter: where one ends and the next begins is free at each turn."""
     items = list(sequence)  # type: ignore[call-overload]
-    for one, following in itertools.pairwise(items):
-        if in_loop and repeated_letters(one) & repeated_letters(following):
-            yield f"{one} {following}"
+    for item, following in itertools.pairwise(items):
+        if in_loop and repeated_letters(item) & repeated_letters(following):
+            yield f"{item} {following}"
     for op, value in items:
         if op in REPEATS:
             yield from loops_with_two_ways(
