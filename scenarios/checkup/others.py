@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import fmean
 
 import msgspec
@@ -70,6 +70,7 @@ class HostUse(msgspec.Struct, frozen=True):
     used_cpus: float
     users: dict[Resource, tuple[tuple[str, int, float], ...]]
     owners: dict[int, str] = {}  # by process id, while it lived
+    at_s: float = 0.0  # of the run, at the end of the look
 
 
 class HostUseSampler:
@@ -85,7 +86,8 @@ class HostUseSampler:
         before = await asyncio.to_thread(_read_host, self._run.host)
         await self._run.clock.sleep(seconds)
         after = await asyncio.to_thread(_read_host, self._run.host)
-        self.gaps.append(host_use_between(before, after, frozenset(own_process_family(self._run.host))))
+        use = host_use_between(before, after, frozenset(own_process_family(self._run.host)))
+        self.gaps.append(msgspec.structs.replace(use, at_s=self._run.elapsed_s()))
 
     def quota_items(self, triage_findings: Sequence[Finding] = ()) -> list[Item]:
         """Of our own groups the one whose quota stopped us most often; `triage_findings`: triage's findings, that
@@ -103,26 +105,36 @@ class HostUseSampler:
         """Causes, the CPUs first; `open_ones`: the suspects that stayed undecided beside them."""
         if not self.gaps:
             return []
-        causes = [
-            cause
-            for cause in (self._cpu_cause(), self._memory_cause(), self._disk_cause())
-            if cause is not None
-        ]
+        searches = (self._cpu_cause, self._memory_cause, self._disk_cause)
+        causes = [cause for search in searches if (cause := self._lasting_cause(search)) is not None]
         if causes and open_ones:
             more = SAYS.text("undecided", suspects=", ".join(open_ones))
             causes[0] = msgspec.structs.replace(causes[0], words=causes[0].words + more)
         return causes
 
-    def _cpu_cause(self) -> Item | None:
-        pressures = [gap.rates.psi_cpu for gap in self.gaps if gap.rates.psi_cpu is not None]
-        cpus, used = self.gaps[-1].cpus, fmean(gap.used_cpus for gap in self.gaps)
+    def _lasting_cause(self, search: Callable[[Sequence[HostUse]], Item | None]) -> Item | None:
+        """Return the cause in all looks, else in the longest run of first looks that is more than half of them: what
+        was measured is not taken back when it ends, but said to have ended.
+        """
+        for count in range(len(self.gaps), len(self.gaps) // 2, -1):
+            cause = search(self.gaps[:count])
+            if cause is not None and count < len(self.gaps):
+                ended_text = SAYS.text("ended", seconds=self.gaps[count - 1].at_s)
+                return msgspec.structs.replace(cause, words=cause.words + ended_text)
+            if cause is not None:
+                return cause
+        return None
+
+    def _cpu_cause(self, gaps: Sequence[HostUse]) -> Item | None:
+        pressures = [gap.rates.psi_cpu for gap in gaps if gap.rates.psi_cpu is not None]
+        cpus, used = gaps[-1].cpus, fmean(gap.used_cpus for gap in gaps)
         if not cpus or used < 0.5 * cpus or (pressures and fmean(pressures) < WAITED):
             return None  # tasks that wait for a quota wait on an idle host, too
         if not pressures and used < USED * cpus:
             return None
-        users = self._top_users("cpu", NAMED_SHARE * used)
+        users = self._top_users(gaps, "cpu", NAMED_SHARE * used)
         user = users[0] if users else None
-        users_text = self._users_text([(gap, f"{gap.rate:.1f} CPUs") for gap in users])
+        users_text = self._users_text(gaps, [(gap, f"{gap.rate:.1f} CPUs") for gap in users])
         rest = used - sum(user.rate for user in users)
         if users and rest >= NAMED_SHARE * used:
             users_text += SAYS.text("rest", cpus=f"{rest:.1f}", least=NAMED_SHARE)
@@ -140,8 +152,8 @@ class HostUseSampler:
             step = SAYS.remedy("unnamed", what="the CPUs", command="top -b -n 1 | head -n 20").as_step
         return _cause_item(words, step, fmean(pressures) if pressures else 0.0, user=user)
 
-    def _memory_cause(self) -> Item | None:
-        pressures = [gap.rates.psi_memory for gap in self.gaps if gap.rates.psi_memory is not None]
+    def _memory_cause(self, gaps: Sequence[HostUse]) -> Item | None:
+        pressures = [gap.rates.psi_memory for gap in gaps if gap.rates.psi_memory is not None]
         if not pressures or fmean(pressures) < WAITED:
             return None
         step = SAYS.remedy(
@@ -149,13 +161,13 @@ class HostUseSampler:
         )
         return _cause_item(SAYS.text("memory", waited=fmean(pressures)), step.as_step, fmean(pressures))
 
-    def _disk_cause(self) -> Item | None:
-        waited = [gap.rates.psi_io for gap in self.gaps if gap.rates.psi_io is not None]
+    def _disk_cause(self, gaps: Sequence[HostUse]) -> Item | None:
+        waited = [gap.rates.psi_io for gap in gaps if gap.rates.psi_io is not None]
         busy: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
-        for gap in self.gaps:
+        for gap in gaps:
             for name, rates in gap.rates.devices.items():
                 busy[name].append(rates)
-        shares = {name: sum(use for _, _, use in rates) / len(self.gaps) for name, rates in busy.items()}
+        shares = {name: sum(use for _, _, use in rates) / len(gaps) for name, rates in busy.items()}
         # a loop device's own disk is busy with it: the busiest is the one that tasks wait for
         device = max(shares, key=lambda name: (round(shares[name], 1), name), default="")
         if (
@@ -164,10 +176,10 @@ class HostUseSampler:
             or (waited and fmean(waited) < WAITED)
         ):
             return None
-        moved = sum(read + written for read, written, _ in busy[device]) / len(self.gaps)
-        users = self._top_users("io", NAMED_SHARE * moved)
+        moved = sum(read + written for read, written, _ in busy[device]) / len(gaps)
+        users = self._top_users(gaps, "io", NAMED_SHARE * moved)
         user = users[0] if users else None
-        users_text = self._users_text([(gap, units.format_rate(gap.rate)) for gap in users])
+        users_text = self._users_text(gaps, [(gap, units.format_rate(gap.rate)) for gap in users])
         fields = {"device": device, "busy": min(1.0, shares[device]), "rate": moved, "who": users_text}
         words = SAYS.text("disk", waited=fmean(waited), **fields) if waited else SAYS.text("busy", **fields)
         if user:
@@ -178,12 +190,12 @@ class HostUseSampler:
             ).as_step
         return _cause_item(words, step, fmean(waited) if waited else 0.0, user=user)
 
-    def _top_users(self, resource: Resource, least: float) -> list[HostUser]:
+    def _top_users(self, gaps: Sequence[HostUse], resource: Resource, least: float) -> list[HostUser]:
         """At most MOST_NAMED, who used most first; `least`: CPUs or bytes a second that make one worth a name."""
         rates: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
-        for gap in self.gaps:
+        for gap in gaps:
             for name, pid, rate in gap.users[resource]:
-                rates[name][pid] += rate / len(self.gaps)
+                rates[name][pid] += rate / len(gaps)
         all_users = (
             HostUser(name, sum(own.values()), tuple(sorted(own, key=lambda pid: -own[pid])))
             for name, own in rates.items()
@@ -192,8 +204,8 @@ class HostUseSampler:
             :MAX_NAMED_USERS
         ]
 
-    def _users_text(self, users: Sequence[tuple[HostUser, str]]) -> str:
-        owners = {pid: owner for user in self.gaps for pid, owner in user.owners.items() if owner}
+    def _users_text(self, gaps: Sequence[HostUse], users: Sequence[tuple[HostUser, str]]) -> str:
+        owners = {pid: owner for user in gaps for pid, owner in user.owners.items() if owner}
         user_texts = []
         for user, rate in users:
             owner = next((owners[pid] for pid in user.pids if pid in owners), "")

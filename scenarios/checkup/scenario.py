@@ -93,10 +93,11 @@ def _variant_name(values: Mapping[str, object], variant: str) -> str:
 
 
 BUDGET_S = 300.0
-TRIAGE_S = 8.0  # with what its programs say, and a look at who uses the host
+TRIAGE_S = 4.0  # with what its programs say, and a look at who uses the host
 PROGRAMS_S = 10.0  # at most
+REFUSED_S = 1.0  # what fails sooner has measured nothing
 END_S = 3.0  # of the budget, for the end of a part that is stopped, and the last look
-TOO_SHORT_REASON = "the budget is too short for it, unless a finding of triage points to it"
+TOO_SHORT_REASON = "the budget is too short for it"
 NOT_NEEDED_REASON = "not needed: a part before it gave a clear answer (--all measures the rest too)"
 
 
@@ -120,7 +121,7 @@ class Checkup(Scenario):
         able = [part for part in all_parts if part.plan is not None and not part.why_not]
         seconds_by_part = seconds_for_each_part(able, budget - TRIAGE_S)
         enough_s = math.ceil(TRIAGE_S + seconds_that_suffice(able))
-        plans = [part.plan for part in able if part.plan is not None]
+        plans = [part.plan for part in able if part.plan is not None and part.id in seconds_by_part]
         plan = self.make_plan(
             options=dict(options.values),
             steps=(
@@ -163,15 +164,19 @@ class Checkup(Scenario):
             ),
             refusal="" if able else "none of the scenarios of a checkup can run here",
         )
-        return PreparedRun(plan, partial(self._run, options, all_parts))
+        return PreparedRun(plan, partial(self._run, options, all_parts, frozenset(seconds_by_part)))
 
-    async def _run(self, options: OptionMap, all_parts: Sequence[CheckupPart], run: Run) -> None:
+    async def _run(
+        self, options: OptionMap, all_parts: Sequence[CheckupPart], planned: Set[str], run: Run
+    ) -> None:
+        """`planned`: the parts that the plan listed, and no other is measured."""
         budget = run.options.as_number("budget", BUDGET_S)
         planned_s = taken_s = 0.0  # of the parts so far: on a busy host they take longer than they were given
         triage_findings = await self._run_triage(run)
         suspected = list(dict.fromkeys(f.prove for f in triage_findings if f.prove))
-        items = [self._left_out_item(options, part, part.why_not) for part in all_parts if part.why_not]
-        waiting = sort_by_suspicion([part for part in all_parts if not part.why_not], suspected)
+        left_out = [part for part in all_parts if part.why_not or part.id not in planned]
+        items = [self._left_out_item(options, part, part.why_not or TOO_SHORT_REASON) for part in left_out]
+        waiting = sort_by_suspicion([part for part in all_parts if part not in left_out], suspected)
         fates: dict[str, State] = {}  # of triage's findings, by id and subject
         clear = False
         others = HostUseSampler(run)
@@ -248,7 +253,11 @@ class Checkup(Scenario):
             if limit.expired() and outcome.status != "done":
                 outcome = msgspec.structs.replace(outcome, reason="the budget was used up")
             outcomes.append(outcome)
-            items.append(part_item := item_of_outcome(part.scenario, outcome, about))
+            if outcome.status == "failed" and outcome.seconds < REFUSED_S:  # by the time that it was given
+                part_item = self._left_out_item(options, part, outcome.reason)
+            else:
+                part_item = item_of_outcome(part.scenario, outcome, about)
+            items.append(part_item)
             fates.update({finding.key: part_item.state for finding in about})
             for finding in outcome.findings:
                 if finding.severity != "ok" and not finding.answers:

@@ -1,19 +1,20 @@
 """What was seen of a job: cores against what it asked for, its waits and those of others, where it should run."""
 
 import math
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from hostdx.probes import units
-from hostdx.probes.cpu_list import format_cpu_list
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running.allowed import find_pinned_cpus
 from hostdx.probes.system.running.culprit import BusyProcess
 from hostdx.probes.system.running.job_identity import JobTarget, JobUse
 from hostdx.probes.system.running.processes import user_of
 from hostdx.probes.system.running.quota_groups import QuotaGroup
+from hostdx.probes.types import is_present
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
 from hostdx.scenarios.experiment.statistics.stats import EstimateWithInterval, student_interval
 from hostdx.scenarios.triage.cpus import priority
@@ -265,7 +266,9 @@ def _pinning_remedies(host: Host, usable: UsableCpus, cores: float, job: Watched
     if job.target.kind != "pid":
         return (place,)
     move = f"taskset -a -cp {{}} {job.target.value}"
-    back = (move.format(format_cpu_list(usable.cpus)),)
+    status = host.read_file_text(f"/proc/{job.target.value}/status", may_hang=True)
+    affinity = re.search(r"^Cpus_allowed_list:\s*(\S+)", status, re.M) if is_present(status) else None
+    back = (move.format(affinity[1]),) if affinity else ()
     commands = (move.format(chosen.cpu_list), *place.commands)
     return (msgspec.structs.replace(place, commands=commands, undo=back),)
 

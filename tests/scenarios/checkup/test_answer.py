@@ -43,7 +43,7 @@ async def test_a_part_that_would_outlast_the_budget_is_stopped_and_what_it_found
     offer(STORAGE, WALL)
     monkeypatch.setattr(
         "hostdx.scenarios.checkup.scenario.seconds_for_each_part",
-        lambda waiting, left_s: {waiting[0].id: 60.0},
+        lambda waiting, left_s: {part.id: 60.0 for part in waiting},
     )
     run = CheckupRun(options={"budget": 30.0}, clock=RealTimeClock(), outcomes=OUTCOMES | {"wall": HALF})
     monkeypatch.setattr("hostdx.scenarios.checkup.scenario.END_S", 30.0 - 0.2)

@@ -42,6 +42,15 @@ def test_who_keeps_the_cpus_busy_is_a_cause_with_all_its_processes() -> None:
     assert any("hog" in command for command in item.following[0].all_commands)
 
 
+def test_what_was_measured_is_not_taken_back_when_it_ends() -> None:
+    busy, idle = make_gap(psi_cpu=0.5), make_gap(psi_cpu=0.0)
+    busy, idle = (msgspec.structs.replace(gap, used_cpus=cpus) for gap, cpus in ((busy, 1.3), (idle, 0.0)))
+    at_7_s, at_9_s = (msgspec.structs.replace(busy, at_s=seconds) for seconds in (7.0, 9.0))
+    assert items_of(at_7_s, idle, idle, idle) == []  # not in most of the looks
+    [lasting], [ended] = items_of(at_7_s, at_9_s), items_of(at_7_s, at_9_s, idle)
+    assert ended.state == lasting.state == "cause" and ended.words != lasting.words and "9 s" in ended.words
+
+
 def test_a_disk_that_is_kept_busy_in_turns_is_a_cause_where_tasks_wait_for_it() -> None:
     """Writers that had to wait for busy CPUs, too, left it idle for a third of the time: nobody was named."""
     (disk,) = items_of(make_gap(psi_cpu=0.1, psi_io=0.6, devices={"vda": (0.0, 5e8, 0.67)}))
