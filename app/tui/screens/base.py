@@ -206,7 +206,10 @@ class Base(KeysFromKeymap, Screen[object]):
                 self.shell.show_message(f"not found: {words}")
 
         self.app.push_screen(
-            AskScreen("search", reader.words, hint="Enter goes to the next, Esc leaves"), find_words
+            AskScreen(
+                "search", reader.words, hint="Enter goes to the next line with it, / Enter to the one after"
+            ),
+            find_words,
         )
 
     def confirm_filter(self) -> None:

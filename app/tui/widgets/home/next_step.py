@@ -44,7 +44,7 @@ class NextStep(Panel):
             (key, "key"),
             (" to see who, ", "text"),
             ("1", "key"),
-            (" checks everything", "text"),
+            (" checks the whole host", "text"),
         ]
         if share >= SPEAKS:  # how much of the time stands in NOW, and of the last minute among the suspects
             return [(f"▲ tasks wait for {resource} now: ", "warning"), *ways]
