@@ -19,6 +19,7 @@ from hostdx.probes.system.pulse import HostCounters, HostRates, compute_host_rat
 from hostdx.probes.system.running.culprit import (
     NAMED_SHARE,
     Resource,
+    label_processes,
     others_cpus_and_io_rate,
     rank_processes,
 )
@@ -55,11 +56,7 @@ class HostUser(msgspec.Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        return (
-            f"{self.name} [{self.pids[0]}]"
-            if len(self.pids) == 1
-            else f"{self.name} ({len(self.pids)} processes)"
-        )
+        return label_processes(self.name, self.pids)
 
 
 class HostUse(msgspec.Struct, frozen=True):

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from hostdx.probes import units
+from hostdx.probes.cpu_list import format_cpu_list
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running.allowed import find_pinned_cpus
-from hostdx.probes.system.running.culprit import BusyProcess
+from hostdx.probes.system.running.culprit import BusyProcess, label_processes
 from hostdx.probes.system.running.job_identity import JobTarget, JobUse
 from hostdx.probes.system.running.processes import user_of
 from hostdx.probes.system.running.quota_groups import QuotaGroup
@@ -75,7 +76,9 @@ def users_finding(users: Sequence[BusyProcess], seconds: float) -> Finding:
         evidence=[
             SAYS.evidence(
                 "user",
-                process=crowd[0].label if len(crowd) == 1 else f"{name} ({len(crowd)} processes)",
+                process=label_processes(
+                    name, [user.pid for user in sorted(crowd, key=lambda user: -user.rate)]
+                ),
                 owner=owner,
                 cpus=f"{_total_rate(crowd):.2f}",
             )
@@ -112,7 +115,7 @@ def cpuwatch_findings(
         job=job.words,
         uses=SAYS.text(text_name, **fields),
         stopped=f"; {throttling_sentence(stopped)}" if stopped else "",
-        evidence=_job_evidence(job, uses),
+        evidence=(*_job_evidence(job, uses), *_affinity_evidence(host, usable, job)),
         remedy=(
             *_quota_remedies(host, stopped),
             *(_pinning_remedies(host, usable, expect, job) if over else ()),
@@ -151,7 +154,7 @@ def _usage_finding(host: Host, usable: UsableCpus, job: WatchedJob, uses: Sequen
         job=job.words,
         uses=takes,
         stopped=f"; {throttling_sentence(stopped)}" if stopped else "",
-        evidence=_job_evidence(job, uses),
+        evidence=(*_job_evidence(job, uses), *_affinity_evidence(host, usable, job)),
         remedy=(
             *_quota_remedies(host, stopped),
             *held_back,
@@ -252,6 +255,22 @@ def _job_evidence(job: WatchedJob, uses: Sequence[JobUse]) -> tuple[Evidence, ..
     return tuple(lines)
 
 
+def _read_affinity(host: Host, job: WatchedJob) -> str:
+    """Return the CPUs on which a watched process may run; empty for a group or a user, or where it has ended."""
+    if job.target.kind != "pid":
+        return ""
+    status = host.read_file_text(f"/proc/{job.target.value}/status", may_hang=True)
+    affinity = re.search(r"^Cpus_allowed_list:\s*(\S+)", status, re.M) if is_present(status) else None
+    return affinity[1] if affinity else ""
+
+
+def _affinity_evidence(host: Host, usable: UsableCpus, job: WatchedJob) -> tuple[Evidence, ...]:
+    affinity = _read_affinity(host, job)
+    if not affinity or affinity == format_cpu_list(usable.cpus):
+        return ()
+    return (SAYS.evidence("affinity", cpus=affinity, source=f"/proc/{job.target.value}/status"),)
+
+
 def _pinning_remedies(host: Host, usable: UsableCpus, cores: float, job: WatchedJob) -> tuple[Remedy, ...]:
     """A place for so many cores that is not taken by other pinned processes; a running process is moved there.
 
@@ -266,9 +285,8 @@ def _pinning_remedies(host: Host, usable: UsableCpus, cores: float, job: Watched
     if job.target.kind != "pid":
         return (place,)
     move = f"taskset -a -cp {{}} {job.target.value}"
-    status = host.read_file_text(f"/proc/{job.target.value}/status", may_hang=True)
-    affinity = re.search(r"^Cpus_allowed_list:\s*(\S+)", status, re.M) if is_present(status) else None
-    back = (move.format(affinity[1]),) if affinity else ()
+    affinity = _read_affinity(host, job)
+    back = (move.format(affinity),) if affinity else ()
     commands = (move.format(chosen.cpu_list), *place.commands)
     return (msgspec.structs.replace(place, commands=commands, undo=back),)
 

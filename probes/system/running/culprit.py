@@ -7,7 +7,7 @@ parent: nobody else is there to be named.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -17,6 +17,7 @@ from hostdx.probes.system.running.processes import Process, ProcessTable, is_sam
 
 Resource = Literal["cpu", "io", "faults"]  # faults: major ones, of its own threads alone
 
+MAX_IDS = 4  # of processes of one name
 NAMED_SHARE = 0.25  # of what all others use together: who uses less is not the cause
 MIN_CPUS = 0.05
 MIN_BYTES_PER_S = 65536.0
@@ -24,6 +25,12 @@ ROUNDED_S = 0.03  # both parts of a child's time, at both looks: whole ticks of 
 # Children of two CPUs' worth may seem to have used a little more than two: ticks and uptime are rounded to 10 ms, and a
 # look takes its time. What lies beyond that was used before, by a child that was reaped while a look was under way.
 MORE_THAN_ALL_CPUS = 1.25
+
+
+def label_processes(name: str, pids: Sequence[int]) -> str:
+    """Return `python [71, 72]` for processes of one name, those that use most first; of more than four how many."""
+    ids = ", ".join(map(str, pids[:MAX_IDS]))
+    return f"{name} [{ids}]" if len(pids) <= MAX_IDS else f"{name} ({len(pids)} processes, most of it: {ids})"
 
 
 class BusyProcess(msgspec.Struct, frozen=True):

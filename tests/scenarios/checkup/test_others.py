@@ -36,7 +36,7 @@ def items_of(*gaps: HostUse) -> list[Item]:
 def test_who_keeps_the_cpus_busy_is_a_cause_with_all_its_processes() -> None:
     (item,) = items_of(make_gap(psi_cpu=0.5), make_gap(psi_cpu=0.6))
     assert item.state == "cause" and item.severity == "warning"
-    for part in ("hog (2 processes)", "alice", "1.9", "55 %", "the disk"):
+    for part in ("hog [71, 72]", "alice", "1.9", "55 %", "the disk"):
         assert part in item.words
     assert "sshd" not in item.words
     assert any("hog" in command for command in item.following[0].all_commands)

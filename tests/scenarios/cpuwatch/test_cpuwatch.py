@@ -99,6 +99,17 @@ def test_without_schedstats_the_pressure_tells_that_others_waited(
     assert cpuwatch_finding.severity == severity
 
 
+def test_a_pinned_job_is_put_back_where_it_was(host: Host) -> None:
+    """The undo was all CPUs of the host: it would have taken somebody's pin away."""
+    assert host.root is not None
+    job = WatchedJob(words="job", target=JobTarget("pid", "4711"))
+    Tree(Path(host.root)).put("/proc/4711/status", "Name:\tjob\nCpus_allowed_list:\t1\n")
+    finding = next(iter(cpuwatch_findings(host, usable_cpus(host), job, _uses([2.0] * 4, others=3.0), 1.0)))
+    [undo] = {command for remedy in finding.remedy for command in remedy.undo if "taskset" in command}
+    assert undo == "taskset -a -cp 1 4711"
+    assert "/proc/4711/status" in {line.source for line in finding.evidence}
+
+
 @pytest.mark.parametrize("target", [JobTarget("user", "alice"), JobTarget("cgroup", "/batch/job 7")])
 def test_a_user_and_a_group_are_given_less_as_well(host: Host, target: JobTarget) -> None:
     job = WatchedJob(words="job", target=target)
