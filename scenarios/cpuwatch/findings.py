@@ -1,7 +1,6 @@
 """What was seen of a job: cores against what it asked for, its waits and those of others, where it should run."""
 
 import math
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 
@@ -10,12 +9,11 @@ import msgspec
 from hostdx.probes import units
 from hostdx.probes.cpu_list import format_cpu_list
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.running.allowed import find_pinned_cpus
+from hostdx.probes.system.running.allowed import find_pinned_cpus, listed_in_status
 from hostdx.probes.system.running.culprit import BusyProcess, label_processes
 from hostdx.probes.system.running.job_identity import JobTarget, JobUse
 from hostdx.probes.system.running.processes import user_of
 from hostdx.probes.system.running.quota_groups import QuotaGroup
-from hostdx.probes.types import is_present
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
 from hostdx.scenarios.experiment.statistics.stats import EstimateWithInterval, student_interval
 from hostdx.scenarios.triage.cpus import priority
@@ -260,8 +258,7 @@ def _read_affinity(host: Host, job: WatchedJob) -> str:
     if job.target.kind != "pid":
         return ""
     status = host.read_file_text(f"/proc/{job.target.value}/status", may_hang=True)
-    affinity = re.search(r"^Cpus_allowed_list:\s*(\S+)", status, re.M) if is_present(status) else None
-    return affinity[1] if affinity else ""
+    return listed_in_status(status, "Cpus_allowed_list")
 
 
 def _affinity_evidence(host: Host, usable: UsableCpus, job: WatchedJob) -> tuple[Evidence, ...]:

@@ -10,7 +10,6 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal, cast
 
-import msgspec
 from msgspec import structs
 
 from hostdx.probes.reading import other_package
@@ -165,10 +164,14 @@ def _mask_finding(finding: Finding) -> Finding:
 
 
 def _name_commands(finding: Finding, host: Host) -> Finding:
-    """Return the finding with the commands that were asked in place of the paths that a sosreport has for them."""
-    if not host.asked_programs:
-        return finding
-    return msgspec.json.decode(host.name_commands(msgspec.json.encode(finding).decode()), type=Finding)
+    """Return the finding with the commands that were asked in place of the paths that a sosreport has for them. A
+    command that a person may run is left alone: names of devices are quoted there.
+    """
+    evidence = tuple(
+        structs.replace(line, text=host.name_commands(line.text), source=host.name_commands(line.source))
+        for line in finding.evidence
+    )
+    return structs.replace(finding, title=host.name_commands(finding.title), evidence=evidence)
 
 
 def findings_about(host: Host, subjects: frozenset[str]) -> list[Finding]:
@@ -219,8 +222,8 @@ def examine_live_host(
     if programs_s:
         from hostdx.probes.reading.asking_host import AskingHost
 
-        host = asking = AskingHost()
-        asking.ask_programs(programs_s)
+        host = AskingHost()
+        host.ask_programs(programs_s)
     host.is_static = True
     events = list(examine_host(host, elapsed_s, facts=False))
     return events, _sorted_findings(events)

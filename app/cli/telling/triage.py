@@ -68,7 +68,12 @@ def triage(
         raise Failure(
             "--programs asks this host: a captured tree (--root) holds what its programs printed", USAGE
         )
-    host = live_or_captured_host(root)
+    if programs:
+        from hostdx.probes.reading.asking_host import AskingHost
+
+        host: Host = AskingHost()
+    else:
+        host = live_or_captured_host(root)
     for event in _triage_events(host, root, facts=facts or as_json or events, programs=programs):
         session.apply(event)
         if events and not print_raw(encode_event(event)):
@@ -150,10 +155,6 @@ def _triage_events(
         host.start_reader()  # while the rules are imported
     from hostdx.scenarios.triage.triage import examine_host
 
-    if programs:
-        from hostdx.probes.reading.asking_host import AskingHost
-
-        host = AskingHost()
     host.is_static = True  # a second's look: a host that changes meanwhile is looked at again
 
     def elapsed_s() -> float:

@@ -46,11 +46,17 @@ def read_allowed_resources(host: Host) -> AllowedResources:
     )
 
 
+def listed_in_status(text: str | Absent, name: str) -> str:
+    """Return `0-3,8` of a line of /proc/PID/status (proc_pid_status(5)); empty where it was not read."""
+    match = re.search(rf"^{name}:\s*(\S+)", text, re.MULTILINE) if is_present(text) else None
+    return match[1] if match else ""
+
+
 def _parse_listed(text: str | Absent, name: str) -> frozenset[int] | Absent:
     if isinstance(text, Absent):
         return text
-    match = re.search(rf"^{name}:\s*(\S+)", text, re.MULTILINE)
-    values = parse_cpu_list(match[1]) if match else None
+    listed = listed_in_status(text, name)
+    values = parse_cpu_list(listed) if listed else None
     return (
         values
         if is_present(values) and values
@@ -98,8 +104,8 @@ def find_pinned_cpus(host: Host, besides: frozenset[int] = frozenset()) -> froze
     pids = [pid for name in (names if is_present(names) else ()) if (pid := parse_unsigned(name)) is not None]
     for pid in pids[:MAX_PROCESSES]:
         text = host.read_file_text(f"/proc/{pid}/status", 1 << 16) if pid not in besides else ""
-        listed = re.search(r"^Cpus_allowed_list:\s*(\S+)", text, re.MULTILINE) if is_present(text) else None
-        cpus = parse_cpu_list(listed[1]) if listed else None
+        listed = listed_in_status(text, "Cpus_allowed_list")
+        cpus = parse_cpu_list(listed) if listed else None
         if cpus and is_present(text) and "VmSize:" in text and not cpus & online >= usual:
             pinned_cpus |= cpus & online
     return frozenset(pinned_cpus)

@@ -13,6 +13,8 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.patterns import matches_glob
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
+from hostdx.scenarios.contract.rule import HostRule
 from hostdx.scenarios.triage.triage import all_rules, apply_rule
 
 ROOM = Path(asking_host.__file__).resolve().parents[2]
@@ -113,3 +115,24 @@ def test_each_program_is_asked_for_a_rule() -> None:
             parts = f"{FOLDER}/{program.folder}/{name}".split("/")
             fits = (p.split("/") for p in patterns if p.count("/") == len(parts) - 1)
             assert any(all(map(matches_glob, parts, pattern)) for pattern in fits), parts
+
+
+def test_a_cards_name_stays_a_text(machine: ScriptedPrograms) -> None:
+    """The kernel lets a card be called anything without blanks, colons and slashes."""
+    machine.paths = ('/sys/class/net/a","id":"x/device',)
+    machine.printed['ethtool -m a","id":"x'] = "Laser rx power high alarm : On"
+    host = AskingHost()
+    host.ask_programs(5.0)
+    file_name = captured_file_name(("ethtool", "-m", 'a","id":"x'))
+    path = f"{FOLDER}/networking/{file_name}"
+    rule = HostRule("test.card", "test", "a card", lambda _: [finding_of(path)])
+    [event] = [e for e in apply_rule(rule, host, lambda: 0.0) if isinstance(e, ev.Found)]
+    assert event.finding.id == "test.card" and event.finding.evidence[0].source == 'ethtool -m a","id":"x'
+    assert event.finding.remedy[0].commands == (f"cat {path}",)
+
+
+def finding_of(path: str) -> Finding:
+    return Finding(
+        id="test.card", severity="notice", confidence="rule", title="an alarm",
+        evidence=(Evidence("rx power: alarm", path),), remedy=(Remedy(title="Look", commands=(f"cat {path}",)),),
+    )  # fmt: skip

@@ -7,9 +7,11 @@ from typing import cast
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.rules.expression import Value
+from hostdx.scenarios.triage.rules.read import without_long_lines
 from hostdx.scenarios.triage.rules.table import SubjectRow
 
 MAX_LOG_BYTES = 16 << 20
+TAIL_CHARACTERS = 1 << 18  # of a log, which ends with the crash
 MAX_CRASHES = 20  # the newest by name: names of dumps begin or end with their date
 
 # Of kdump (Red Hat, SUSE and Debian), of abrtd, and of systemd-pstore(8), which empties /sys/fs/pstore at boot.
@@ -27,7 +29,8 @@ _EFI_RECORD = re.compile(r"(dmesg-efi(?:_pstore)?-\d+)\d{5}$")
 _PANIC = re.compile(r"Kernel panic - not syncing: (.+)")
 _CAUSE = re.compile(
     r"(BUG: (?!workqueue|sleeping|Bad (?:page|rss))[^\n]+|kernel BUG at [^\n]+|general protection fault[^\n]*"
-    r"|Unable to handle kernel [^\n]+|[^\n]*(?:hard LOCKUP on cpu|Hardware Error\]: CPU \d+: Machine Check)[^\n]*)"
+    r"|Unable to handle kernel [^\n]+|(?:Watchdog detected )?hard LOCKUP on cpu[^\n]*"
+    r"|(?:mce: )?\[Hardware Error\]: CPU \d+: Machine Check[^\n]*)"
 )
 _PLACE = re.compile(
     r"\b(?:R?IP|pc) ?: (?:[0-9a-f]{4}:)?(?:\[<[0-9a-f() nul]+>\] *)*([\w.]+)\+0x\w+/0x\w+(?: \[(\w+)\])?"
@@ -54,7 +57,8 @@ def _crash_logs(host: Host) -> Iterator[tuple[str, str, str]]:
         paths = sorted(paths_by_crash[crash], reverse=True)  # the first part is the end of the log
         texts = [text for path in paths if is_present(text := host.read_file_text(path, MAX_LOG_BYTES))]
         if texts:
-            yield crash, paths[0], _STAMP.sub("", "\n".join(texts))
+            tail = without_long_lines("\n".join(texts)[-TAIL_CHARACTERS:])
+            yield crash, paths[0], _STAMP.sub("", tail)
 
 
 def crash_rows(host: Host) -> list[SubjectRow]:

@@ -36,7 +36,6 @@ class MountOption(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     advice: str
     source: str
     remount: str = ""
-    commands: tuple[str, ...] = ()
 
 
 def mount_option_rows(host: Host) -> list[SubjectRow] | Absent:
@@ -59,8 +58,6 @@ def mount_option_rows(host: Host) -> list[SubjectRow] | Absent:
                 "cost": entry.cost,
                 "advice": entry.advice,
                 "remount": entry.remount or Absent("a remount does not change it", "unsupported"),
-                "look": "; ".join(entry.commands).replace("{mountpoint}", mount.mountpoint)
-                or Absent("nothing more to look at", "unsupported"),
                 "basis": entry.source,
             }
             rows.setdefault((mount.source, entry.option), SubjectRow(str(columns["name"]), columns))
