@@ -37,6 +37,11 @@ def parse_cpu_mask(text: str) -> frozenset[int] | None:
     return frozenset(n for n in range(bits.bit_length()) if bits >> n & 1)
 
 
+def name_cpus(cpus: frozenset[int]) -> str:
+    """Return `CPU 3` or `CPUs 0-3,8`."""
+    return f"CPU{'s' * (len(cpus) > 1)} {format_cpu_list(cpus)}"
+
+
 def format_cpu_list(cpus: frozenset[int]) -> str:
     """`0-3,8`, as the kernel and taskset(1) write it."""
     parts: list[str] = []

@@ -16,6 +16,7 @@ import msgspec
 from hostdx.probes import units
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.pulse import HostCounters, HostRates, compute_host_rates, read_host_counters
+from hostdx.probes.system.running.cpu_users import CpuUsers, SharedCpus
 from hostdx.probes.system.running.culprit import (
     NAMED_SHARE,
     Resource,
@@ -35,6 +36,8 @@ from hostdx.scenarios.contract.model import Run
 from hostdx.scenarios.contract.results.result import Item
 from hostdx.scenarios.triage.cpus import priority
 from hostdx.scenarios.triage.cpus.quota import MIN_THROTTLED_SHARE, raise_quota_remedy, throttling_sentence
+from hostdx.scenarios.triage.cpus.sharing import sharing_sentence, spread_remedy
+from hostdx.scenarios.triage.cpus.usable import usable_cpus
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
 SAYS = finding_texts("checkup")
@@ -68,6 +71,7 @@ class HostUse(msgspec.Struct, frozen=True):
     users: dict[Resource, tuple[tuple[str, int, float], ...]]
     owners: dict[int, str] = {}  # by process id, while it lived
     at_s: float = 0.0  # of the run, at the end of the look
+    shared_cpus: tuple[SharedCpus, ...] = ()
 
 
 class HostUseSampler:
@@ -80,11 +84,15 @@ class HostUseSampler:
         """Only on a live host: a captured one stands still."""
         if not self._run.host.live:
             return
+        cpu_users = CpuUsers(self._run.host)
         before = await asyncio.to_thread(_read_host, self._run.host)
+        await asyncio.to_thread(cpu_users.look)
         await self._run.clock.sleep(seconds)
         after = await asyncio.to_thread(_read_host, self._run.host)
+        await asyncio.to_thread(cpu_users.look)
+        shared = cpu_users.find_shared_cpus(usable_cpus(self._run.host).cpus)
         use = host_use_between(before, after, frozenset(own_process_family(self._run.host)))
-        self.gaps.append(msgspec.structs.replace(use, at_s=self._run.elapsed_s()))
+        self.gaps.append(msgspec.structs.replace(use, at_s=self._run.elapsed_s(), shared_cpus=tuple(shared)))
 
     def quota_items(self, triage_findings: Sequence[Finding] = ()) -> list[Item]:
         """Of our own groups the one whose quota stopped us most often; `triage_findings`: triage's findings, that
@@ -102,7 +110,7 @@ class HostUseSampler:
         """Causes, the CPUs first; `open_ones`: the suspects that stayed undecided beside them."""
         if not self.gaps:
             return []
-        searches = (self._cpu_cause, self._memory_cause, self._disk_cause)
+        searches = (self._shared_cpu_cause, self._cpu_cause, self._memory_cause, self._disk_cause)
         causes = [cause for search in searches if (cause := self._lasting_cause(search)) is not None]
         if causes and open_ones:
             more = SAYS.text("undecided", suspects=", ".join(open_ones))
@@ -148,6 +156,16 @@ class HostUseSampler:
         else:
             step = SAYS.remedy("unnamed", what="the CPUs", command="top -b -n 1 | head -n 20").as_step
         return _cause_item(words, step, fmean(pressures) if pressures else 0.0, user=user)
+
+    def _shared_cpu_cause(self, gaps: Sequence[HostUse]) -> Item | None:
+        """Processes that are pinned together wait on a host that is idle by its totals."""
+        last = next(iter(gaps[-1].shared_cpus), None)
+        if last is None or any(last.cpus not in [shared.cpus for shared in gap.shared_cpus] for gap in gaps):
+            return None
+        excess = 1.0 - len(last.cpus) / len(last.processes)  # of what each wanted, at most
+        return _cause_item(
+            sharing_sentence(last), spread_remedy(self._run.host, last).as_step, max(0.0, excess)
+        )
 
     def _memory_cause(self, gaps: Sequence[HostUse]) -> Item | None:
         pressures = [gap.rates.psi_memory for gap in gaps if gap.rates.psi_memory is not None]

@@ -7,12 +7,10 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from hostdx.probes import units
-from hostdx.probes.cpu_list import format_cpu_list
+from hostdx.probes.cpu_list import format_cpu_list, name_cpus, parse_cpu_list
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running.allowed import find_pinned_cpus, listed_in_status
-from hostdx.probes.system.running.culprit import BusyProcess, label_processes
 from hostdx.probes.system.running.job_identity import JobTarget, JobUse
-from hostdx.probes.system.running.processes import user_of
 from hostdx.probes.system.running.quota_groups import QuotaGroup
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
 from hostdx.scenarios.experiment.statistics.stats import EstimateWithInterval, student_interval
@@ -27,7 +25,6 @@ SAYS = finding_texts("cpuwatch")
 OVER_SPEAKS = 1.1  # a job that uses a tenth more than it asked for
 WAIT_SPEAKS = 0.25  # threads that could run and did not, on average
 TAKES_SPEAKS = 0.1  # of all CPUs: who takes less is not what the others wait for
-MAX_USERS = 8
 PRESSURE_SPEAKS = 0.10  # of the time, as in triage
 
 
@@ -52,41 +49,6 @@ class WatchedJob(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def watch_command_line(self) -> str:
         return shlex.join(["hostdx", "run", "cpuwatch", f"--{self.target.kind}", self.target.value])
-
-
-def users_finding(users: Sequence[BusyProcess], seconds: float) -> Finding:
-    """Who used the CPUs before the watch began, processes of one name and user together: one process is seldom all."""
-    crowds: dict[tuple[str, str], list[BusyProcess]] = {}
-    of_owners: dict[str, float] = {}
-    for user in users:
-        owner = user_of(user.pid) or "processes that have ended"
-        crowds.setdefault((owner, user.name), []).append(user)
-        of_owners[owner] = of_owners.get(owner, 0.0) + user.rate
-    by_use = sorted(crowds.items(), key=lambda item: -_total_rate(item[1]))
-    return SAYS.finding(
-        "users",
-        count=len(users),
-        total=f"{_total_rate(users):.2f}",
-        seconds=seconds,
-        shares=", ".join(
-            f"{owner} {rate:.2f}" for owner, rate in sorted(of_owners.items(), key=lambda item: -item[1])
-        ),
-        evidence=[
-            SAYS.evidence(
-                "user",
-                process=label_processes(
-                    name, [user.pid for user in sorted(crowd, key=lambda user: -user.rate)]
-                ),
-                owner=owner,
-                cpus=f"{_total_rate(crowd):.2f}",
-            )
-            for (owner, name), crowd in by_use[:MAX_USERS]
-        ],
-    )
-
-
-def _total_rate(users: Sequence[BusyProcess]) -> float:
-    return sum(user.rate for user in users)
 
 
 def cpuwatch_findings(
@@ -265,7 +227,8 @@ def _affinity_evidence(host: Host, usable: UsableCpus, job: WatchedJob) -> tuple
     affinity = _read_affinity(host, job)
     if not affinity or affinity == format_cpu_list(usable.cpus):
         return ()
-    return (SAYS.evidence("affinity", cpus=affinity, source=f"/proc/{job.target.value}/status"),)
+    words = name_cpus(parse_cpu_list(affinity) or frozenset())
+    return (SAYS.evidence("affinity", cpus=words, source=f"/proc/{job.target.value}/status"),)
 
 
 def _pinning_remedies(host: Host, usable: UsableCpus, cores: float, job: WatchedJob) -> tuple[Remedy, ...]:

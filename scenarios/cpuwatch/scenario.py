@@ -10,20 +10,14 @@ import msgspec
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.pulse import read_pressure_s
 from hostdx.probes.system.running.cgroup import control_group_of
+from hostdx.probes.system.running.cpu_users import CpuUsers
 from hostdx.probes.system.running.culprit import (
-    BusyProcess,
     find_dominant_family,
     find_dominant_group,
     find_dominant_process,
-    rank_processes,
 )
 from hostdx.probes.system.running.job_identity import JobLook, JobTarget, JobUse, compute_job_use, look_at_job
-from hostdx.probes.system.running.processes import (
-    ProcessTable,
-    own_process_family,
-    read_process_table,
-    user_of,
-)
+from hostdx.probes.system.running.processes import ProcessTable, user_of
 from hostdx.probes.system.running.quota_groups import find_quotas, throttled_since
 from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import count_noun
@@ -31,7 +25,8 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.model import OptionMap, PreparedRun, Run, RunRefused, Scenario, UsageError
 from hostdx.scenarios.contract.plan import PlannedStep
-from hostdx.scenarios.cpuwatch.findings import WatchedJob, cpuwatch_findings, users_finding
+from hostdx.scenarios.cpuwatch.findings import WatchedJob, cpuwatch_findings
+from hostdx.scenarios.cpuwatch.users import shared_cpus_findings, users_finding
 from hostdx.scenarios.triage.cpus.usable import UsableCpus, usable_cpus
 from hostdx.scenarios.triage.knowledge.waits import known_kernel_thread
 
@@ -39,6 +34,7 @@ DEFAULT_S = 30.0
 TICK_S = 1.0
 MIN_WATCH_S = 3.0
 FIND_S = 2.0  # between two looks at all processes, where no job is named
+LOOK_S = 5.0  # between two looks at all processes while the job is watched: 7 microseconds a process
 
 
 @apply_declaration(__file__, default_s=DEFAULT_S, least_s=MIN_WATCH_S)
@@ -71,7 +67,8 @@ class Cpuwatch(Scenario):
         return PreparedRun(plan, partial(self._run, target, usable_cpus(host)))
 
     async def _run(self, named_target: JobTarget | None, usable: UsableCpus, run: Run) -> None:
-        target, users = (named_target, []) if named_target else await _find_busiest_target(run)
+        users = CpuUsers(run.host)
+        target = named_target or await _find_busiest_target(run, users)
         expect = run.options.as_number("expect") or None
         seconds = run.options.as_number("seconds", DEFAULT_S)
         uses: list[JobUse] = []
@@ -86,9 +83,14 @@ class Cpuwatch(Scenario):
             began = run.clock.now()
             waited = read_pressure_s(run.host, "cpu")
             quotas = find_quotas(run.host, target)
+            await asyncio.to_thread(users.look)
+            looked_s = 0.0
             while (left := seconds - (run.clock.now() - began)) > 0:
                 await run.clock.sleep(min(TICK_S, max(0.2, left)))
                 after = await asyncio.to_thread(look_at_job, run.host, target)
+                if seconds - left >= looked_s + LOOK_S:
+                    looked_s = seconds - left
+                    await asyncio.to_thread(users.look)
                 if isinstance(after, Absent):
                     end_reason = f"the job ended after {run.clock.now() - began:.0f} s"
                     break
@@ -98,6 +100,10 @@ class Cpuwatch(Scenario):
                 used = f"{use.cores:.2f} cores, {count_noun(use.threads, 'thread')}"
                 step.report_progress(f"{_target_label(target, first)}: {used}", left, 1 - left / seconds)
                 before = after
+            while end_reason and not named_target and (left := seconds - (run.clock.now() - began)) > 0:
+                step.report_progress(f"{end_reason}; looks at the others", left, 1 - left / seconds)
+                await run.clock.sleep(min(LOOK_S, left))
+                await asyncio.to_thread(users.look)
             if end_reason:
                 step.finish_with_remark(end_reason)
         if not uses:
@@ -112,28 +118,31 @@ class Cpuwatch(Scenario):
             ),
             quotas=tuple(now for quota in quotas if (now := throttled_since(run.host, quota)) is not None),
         )
+        await asyncio.to_thread(users.look)
         for finding in cpuwatch_findings(run.host, usable, job, uses, expect):
             run.emit_finding(finding)
-        if len(users) > 1:
-            run.emit_finding(users_finding(users, FIND_S))
+        for finding in shared_cpus_findings(run.host, users.find_shared_cpus(usable.cpus)):
+            run.emit_finding(finding)
+        if len(ranked := users.rank_users()) > 1:
+            run.emit_finding(users_finding(ranked, usable.cpus, users.seconds))
 
 
-async def _find_busiest_target(run: Run) -> tuple[JobTarget, list[BusyProcess]]:
-    """The process of others that uses the most CPU over two seconds, and all that used some, who used most first.
+async def _find_busiest_target(run: Run, users: CpuUsers) -> JobTarget:
+    """The process of others that uses the most CPU over two seconds that `users` looks at twice.
 
     Where no process alone uses a quarter, those that do so together. Raises RunRefused where there are none.
     """
     with run.begin_step("find", "find the process that uses the most CPU") as step:
-        before = await asyncio.to_thread(read_process_table, run.host, io=False)
+        before = await asyncio.to_thread(users.look)
         await run.clock.sleep(FIND_S)
-        after = await asyncio.to_thread(read_process_table, run.host, io=False)
-        own_pids = frozenset(own_process_family(run.host))
+        after = await asyncio.to_thread(users.look)
+        own_pids = users.own_pids
         user = find_dominant_process(before, after, "cpu", own_pids)
         if user is None:
             target, words = await asyncio.to_thread(_find_busiest_crowd, run.host, before, after, own_pids)
             step.finish_with_remark(words)
             run.emit_note(words)
-            return target, rank_processes(before, after, "cpu", own_pids)
+            return target
         words = f"{user.label} uses the most CPU: {user.rate:.1f} CPUs over {FIND_S:g} s"
         if after.processes[user.pid].kernel_thread:
             thread_kind = known_kernel_thread(user.name)
@@ -143,7 +152,7 @@ async def _find_busiest_target(run: Run) -> tuple[JobTarget, list[BusyProcess]]:
             )
         step.finish_with_remark(words)
         run.emit_note(words)
-    return JobTarget("pid", str(user.pid), user.start_ticks), rank_processes(before, after, "cpu", own_pids)
+    return JobTarget("pid", str(user.pid), user.start_ticks)
 
 
 def _find_busiest_crowd(

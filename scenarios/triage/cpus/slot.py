@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from hostdx.probes.cpu_list import format_cpu_list
+from hostdx.probes.cpu_list import format_cpu_list, name_cpus
 from hostdx.probes.system.nodes.numa import NumaTable
 from hostdx.probes.system.processor.caches import last_level_caches
 from hostdx.probes.units import count_noun
@@ -33,7 +33,7 @@ class PinningSlot(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cpu_words(self) -> str:
-        return f"CPU{'s' * (len(self.cpus) > 1)} {self.cpu_list}"
+        return name_cpus(self.cpus)
 
 
 class NodeFreeCores(msgspec.Struct, frozen=True):

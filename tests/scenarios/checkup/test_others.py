@@ -8,6 +8,8 @@ import pytest
 from hostdx.app.recordings import store
 from hostdx.app.recordings.reader import read_events
 from hostdx.probes.system.pulse import HostRates
+from hostdx.probes.system.running.cpu_users import SharedCpus
+from hostdx.probes.system.running.culprit import BusyProcess
 from hostdx.scenarios.checkup.others import HostUse, HostUseSampler
 from hostdx.scenarios.checkup.ranking import answer_finding, rank_items
 from hostdx.scenarios.checkup.scenario import samples_of_event
@@ -129,3 +131,16 @@ def test_nothing_else_is_relayed_and_no_plan_is_no_mistake() -> None:
     assert samples_of_event("storage", None, batch, 1.0) == []
     others = [e for e in events if not isinstance(e, ev.SliceBatch | ev.Block | ev.SampleTaken)]
     assert others and not any(samples_of_event("storage", None, e, 1.0) for e in others)
+
+
+def test_pinned_processes_that_share_a_cpu_are_a_cause_on_an_idle_host() -> None:
+    """Two of 64 CPUs' worth of work waits for one CPU: the totals show 1.6 % of use."""
+    shared = SharedCpus(
+        cpus=frozenset({1}), processes=(BusyProcess(71, "hog", 0.5), BusyProcess(72, "hog", 0.5)),
+        used_cpus=1.0, idle_cpus=0.9, cpus_elsewhere=frozenset({0}),
+    )  # fmt: skip
+    busy, idle = (msgspec.structs.replace(make_gap(psi_cpu=0.1), shared_cpus=s) for s in ((shared,), ()))
+    [item] = items_of(busy, busy)
+    assert item.state == "cause" and item.loss == 0.5
+    assert "taskset -a -cp 0-1 71" in item.following[0].all_commands
+    assert items_of(idle, busy) == []

@@ -11,6 +11,7 @@ import pytest
 
 from hostdx.app.terminal.process import process_identity
 from hostdx.probes.reading.host import Host
+from hostdx.probes.system.running.cpu_users import CpuUsers
 from hostdx.probes.system.running.job_identity import JobLook, JobTarget, JobUse, look_at_job
 from hostdx.probes.system.running.quota_groups import QuotaGroup
 from hostdx.probes.types import Absent
@@ -18,7 +19,7 @@ from hostdx.scenarios.contract.events import Found
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.model import OptionMap, RunRefused, UsageError
 from hostdx.scenarios.cpuwatch import scenario
-from hostdx.scenarios.cpuwatch.findings import WatchedJob, cpuwatch_findings, users_finding
+from hostdx.scenarios.cpuwatch.findings import WatchedJob, cpuwatch_findings
 from hostdx.scenarios.cpuwatch.scenario import Cpuwatch, _find_busiest_target
 from hostdx.scenarios.triage.cpus import priority
 from hostdx.scenarios.triage.cpus.quota import throttling_sentence
@@ -171,13 +172,13 @@ async def test_without_a_job_the_busiest_process_is_watched(
     run.clock.sleep = sleep  # type: ignore[method-assign]
     put_times(100, 1.0)
     if busiest:
-        target, users = await _find_busiest_target(run)
-        assert target.value == busiest and [user.rate for user in users] == pytest.approx([0.25])
-        finding = users_finding(users, 2.0)
-        assert len(finding.evidence) == len(users) and all(row.source for row in finding.evidence)
+        users = CpuUsers(run.host)
+        target = await _find_busiest_target(run, users)
+        assert target.value == busiest
+        assert [user.process.rate for user in users.rank_users()] == pytest.approx([0.25])
         return
     with pytest.raises(RunRefused):
-        await _find_busiest_target(run)
+        await _find_busiest_target(run, CpuUsers(run.host))
 
 
 async def test_many_small_processes_are_watched_as_their_control_group(tmp_path: Path) -> None:
@@ -197,8 +198,9 @@ async def test_many_small_processes_are_watched_as_their_control_group(tmp_path:
 
     run.clock.sleep = sleep  # type: ignore[method-assign]
     put_times(100, 8)
-    target, users = await _find_busiest_target(run)
-    assert (target, users) == (JobTarget("cgroup", "/job.slice/a"), [])
+    users = CpuUsers(run.host)
+    assert await _find_busiest_target(run, users) == JobTarget("cgroup", "/job.slice/a")
+    assert not users.rank_users()
 
 
 async def test_a_job_that_is_not_there() -> None:

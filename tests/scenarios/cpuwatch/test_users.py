@@ -1,0 +1,103 @@
+"""Who used the CPUs in the whole watch: those that begin later, and those that share CPUs while others idle."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from hostdx.probes.system.running.cpu_users import CpuUser, CpuUsers, find_shared_cpus
+from hostdx.probes.system.running.culprit import BusyProcess
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.cpuwatch.users import shared_cpus_findings, users_finding
+from tests.fakes.hosts.tree import Tree
+
+USABLE = frozenset(range(4))
+
+
+class BusyHost:
+    """Four CPUs; `put_look` sets what each process has used until then, in seconds, and which CPUs idled."""
+
+    def __init__(self, place: Path) -> None:
+        self.tree = Tree(place)
+        self.tree.put("/proc/self/mountinfo", "30 1 0:25 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+
+    def put_look(self, at_s: int, used_s: Mapping[int, float], allowed: Mapping[int, str]) -> None:
+        self.tree.put("/proc/uptime", f"{at_s}.00 0.00\n")
+        busy = [0 if cpu else 100 * at_s for cpu in range(4)]
+        times = (f"cpu{cpu} {busy[cpu]} 0 0 {100 * at_s - busy[cpu]} 0 0 0 0\n" for cpu in range(4))
+        self.tree.put("/proc/stat", "".join(times))
+        for pid, seconds in used_s.items():
+            start = 9 if pid < 200 else 100 * at_s - 50
+            stat = f"{pid} (xz) R 2 0 0 0 -1 0 0 0 0 0 {round(100 * seconds)} 0 0 0 9 0 0 0 {start}\n"
+            self.tree.put(f"/proc/{pid}/stat", stat)
+            self.tree.put(
+                f"/proc/{pid}/status", f"Name:\txz\nCpus_allowed_list:\t{allowed.get(pid, '0-3')}\n"
+            )
+            self.tree.put(f"/proc/{pid}/cgroup", "0::/slot1\n")
+
+    def watch(self, *looks: Mapping[int, float], allowed: Mapping[int, str]) -> CpuUsers:
+        users = CpuUsers(self.tree.host())
+        for number, used_s in enumerate(looks):
+            self.put_look(100 + 5 * number, used_s, allowed)
+            users.look()
+        return users
+
+
+@pytest.fixture
+def busy_host(tmp_path: Path) -> BusyHost:
+    return BusyHost(tmp_path)
+
+
+def _shared(host: BusyHost, users: CpuUsers) -> list[Finding]:
+    return list(shared_cpus_findings(host.tree.host(), users.find_shared_cpus(USABLE)))
+
+
+def test_two_that_share_a_cpu_are_named_and_get_others(busy_host: BusyHost) -> None:
+    allowed = {131: "0", 132: "0"}
+    users = busy_host.watch({131: 1.0, 132: 1.0}, {131: 3.4, 132: 3.5}, {131: 5.9, 132: 5.8}, allowed=allowed)
+    assert [user.process.rate for user in users.rank_users()] == pytest.approx([0.49, 0.48])
+    [finding] = _shared(busy_host, users)
+    assert finding.severity == "warning" and finding.subject == "0"
+    [remedy] = finding.remedy
+    assert remedy.commands == ("taskset -a -cp 0-3 131", "taskset -a -cp 0-3 132")
+    assert remedy.undo == ("taskset -a -cp 0 131", "taskset -a -cp 0 132")
+    assert {row.source for row in finding.evidence} == {"/proc/131/status", "/proc/132/status", "/proc/stat"}
+
+
+def test_a_control_group_that_allows_no_others_is_what_changes(busy_host: BusyHost) -> None:
+    """taskset cannot leave the cpuset: sched_setaffinity(2) takes what both allow."""
+    busy_host.tree.files("/sys/fs/cgroup/slot1", **{"cpuset.cpus": "0\n"})
+    allowed = {131: "0", 132: "0"}
+    users = busy_host.watch({131: 1.0, 132: 1.0}, {131: 3.5, 132: 3.5}, allowed=allowed)
+    [finding] = _shared(busy_host, users)
+    assert finding.remedy[0].undo == ("echo 0 > /sys/fs/cgroup/slot1/cpuset.cpus",)
+
+
+def test_one_that_began_later_is_named_with_it(busy_host: BusyHost) -> None:
+    users = busy_host.watch({131: 1.0}, {131: 6.0}, {131: 11.0, 200: 0.4}, allowed={131: "0"})
+    by_pid = {user.process.pid: user for user in users.rank_users()}
+    assert by_pid[131].began_s is None and by_pid[200].began_s == 5.0
+    assert by_pid[200].cpu_s == pytest.approx(0.4)
+    finding = users_finding(users.rank_users(), USABLE, users.seconds)
+    assert len(finding.evidence) == 2 and all(row.source for row in finding.evidence)
+    assert len({row.text for row in finding.evidence}) == 2
+
+
+def _user(pid: int, rate: float, allowed: str) -> CpuUser:
+    process = BusyProcess(pid, "xz", rate, 9)
+    return CpuUser(process=process, cpu_s=rate, owner="", allowed=allowed, began_s=None)
+
+
+@pytest.mark.parametrize(
+    ("users", "idle"),
+    [
+        ([_user(1, 0.5, "0"), _user(2, 0.5, "1")], 1.0),  # each has its own
+        ([_user(1, 1.0, "0")], 1.0),  # nobody shares it
+        ([_user(1, 0.4, "0"), _user(2, 0.4, "0")], 1.0),  # it idles itself
+        ([_user(1, 0.5, "0"), _user(2, 0.5, "0")], 0.0),  # there are no others
+        ([_user(1, 2.0, "0-3"), _user(2, 2.0, "0-3")], 1.0),  # not pinned
+        ([_user(1, 0.5, ""), _user(2, 0.5, "x")], 1.0),  # not known
+    ],
+)
+def test_who_loses_nothing_is_not_accused(users: list[CpuUser], idle: float) -> None:
+    assert not find_shared_cpus(users, USABLE, dict.fromkeys(USABLE, idle))
