@@ -48,7 +48,7 @@ def busy_host(tmp_path: Path) -> BusyHost:
     return BusyHost(tmp_path)
 
 
-def _shared(host: BusyHost, users: CpuUsers) -> list[Finding]:
+def _list_shared(host: BusyHost, users: CpuUsers) -> list[Finding]:
     return list(shared_cpus_findings(host.tree.host(), users.find_shared_cpus(USABLE)))
 
 
@@ -56,7 +56,7 @@ def test_two_that_share_a_cpu_are_named_and_get_others(busy_host: BusyHost) -> N
     allowed = {131: "0", 132: "0"}
     users = busy_host.watch({131: 1.0, 132: 1.0}, {131: 3.4, 132: 3.5}, {131: 5.9, 132: 5.8}, allowed=allowed)
     assert [user.process.rate for user in users.rank_users()] == pytest.approx([0.49, 0.48])
-    [finding] = _shared(busy_host, users)
+    [finding] = _list_shared(busy_host, users)
     assert finding.severity == "warning" and finding.subject == "0"
     [remedy] = finding.remedy
     assert remedy.commands == ("taskset -a -cp 0-3 131", "taskset -a -cp 0-3 132")
@@ -69,7 +69,7 @@ def test_a_control_group_that_allows_no_others_is_what_changes(busy_host: BusyHo
     busy_host.tree.files("/sys/fs/cgroup/slot1", **{"cpuset.cpus": "0\n"})
     allowed = {131: "0", 132: "0"}
     users = busy_host.watch({131: 1.0, 132: 1.0}, {131: 3.5, 132: 3.5}, allowed=allowed)
-    [finding] = _shared(busy_host, users)
+    [finding] = _list_shared(busy_host, users)
     assert finding.remedy[0].undo == ("echo 0 > /sys/fs/cgroup/slot1/cpuset.cpus",)
 
 
