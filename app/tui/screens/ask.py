@@ -1,25 +1,35 @@
-"""One question on the last line: a filter, a time, a directory, a number.
+"""One question on the last line: a filter, a time, a directory, a number. The field is Textual's own.
 
-An editor of its own: Textual's input field takes letters at once and backspace or Enter only after they have bubbled up
-through bindings, so that what a slow line delivers in one piece is reordered (`⌫⌫20⏎` became the empty text).
+It never has the focus: the screen takes each key and hands it on. Textual's field takes letters at once and its editing
+keys only after they have bubbled up through bindings, so that what a slow line delivers in one piece is reordered
+(`⌫⌫20⏎` became the empty text).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import takewhile
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
-from rich.cells import cell_len
+from rich.highlighter import Highlighter
+from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.screen import ModalScreen
+from textual.widgets import Input, Label
 
-from hostdx.app.terminal.glyphs import clean_text
-from hostdx.app.terminal.lines import HIGHLIGHT, Line, wrap_text
-from hostdx.app.tui.widgets.panel import Panel
+from hostdx.app.terminal.glyphs import ascii_text, clean_text
+from hostdx.app.terminal.lines import Line, wrap_text
+from hostdx.app.tui.widgets.panel import Box, Panel
+
+if TYPE_CHECKING:
+    from hostdx.app.tui.commands import ShellCommands
 
 Completer: TypeAlias = Callable[[str, Callable[[str, str], None]], None]
+EDITING = {binding.key: binding.action for binding in Binding.make_bindings(Input.BINDINGS)}
+EDITING["ctrl+h"] = EDITING["backspace"]  # what some terminals send for it
+TAKEN_BY_THE_APP = ("ctrl+c", "ctrl+q")
 
 
 class Words(Panel):
@@ -31,52 +41,15 @@ class Words(Panel):
         return wrap_text(self.words, width - 1, self.role, indent=1)
 
 
-class Field(Panel):
-    """The question, the words so far, and where the next letter goes."""
+class HarmlessCells(Highlighter):
+    """Each character as one that does no harm in a terminal; the value itself stays."""
 
-    def __init__(self, question: str, value: str) -> None:
-        super().__init__(id="field")
-        self.question, self.value, self.cursor = question, value, len(value)
+    def __init__(self, *, ascii_only: bool) -> None:
+        self._ascii_only = ascii_only
 
-    def draw(self, width: int, height: int) -> list[Line]:
-        head = f" {self.question}: "
-        room = max(4, width - cell_len(head) - 1)
-        start = 0
-        while cell_len(clean_text(self.value[start : self.cursor])) >= room:
-            start += 1
-        before, at = (
-            clean_text(self.value[start : self.cursor]),
-            clean_text(self.value[self.cursor : self.cursor + 1]),
-        )
-        after = clean_text(self.value[self.cursor + 1 :])
-        return [[(head, "title"), (before, "text"), (at or "_", "accent" + HIGHLIGHT), (after, "text")]]
-
-    def edit_text(self, key: str, character: str | None) -> bool:
-        """One key; False for one that means nothing here."""
-        left, right = self.value[: self.cursor], self.value[self.cursor :]
-        match key:
-            case "backspace" | "ctrl+h":
-                left = left[:-1]
-            case "delete":
-                right = right[1:]
-            case "left":
-                left, right = left[:-1], left[-1:] + right
-            case "right":
-                left, right = left + right[:1], right[1:]
-            case "home" | "ctrl+a":
-                left, right = "", left + right
-            case "end" | "ctrl+e":
-                left, right = left + right, ""
-            case "ctrl+u":
-                left = ""
-            case "ctrl+w":
-                left = left.rstrip().rpartition(" ")[0]
-            case _ if character is not None and character.isprintable():
-                left += character
-            case _:
-                return False
-        self.value, self.cursor = left + right, len(left)
-        return True
+    def highlight(self, text: Text) -> None:
+        shown = (char if clean_text(char) == char else "?" for char in text.plain)
+        text.plain = "".join(ascii_text(char)[:1] if self._ascii_only else char for char in shown)
 
 
 class AskScreen(ModalScreen[str | None]):
@@ -86,7 +59,12 @@ class AskScreen(ModalScreen[str | None]):
 
     DEFAULT_CSS = """
     AskScreen { background: transparent; align: left bottom; layout: vertical; }
-    AskScreen > Field { height: 1; }
+    AskScreen > Box { height: 1; layout: horizontal; background: $background; }
+    AskScreen Label { color: $primary; text-style: bold; }
+    AskScreen Input.-textual-compact {
+        width: 1fr; background: $background; color: $foreground; background-tint: transparent;
+        & > .input--cursor, & > .input--selection { background: $background; color: $primary; text-style: reverse; }
+    }
     AskScreen > Words { height: auto; max-height: 4; }
     """
     AUTO_FOCUS = ""  # no widget has the focus: every key comes here, in order
@@ -102,26 +80,34 @@ class AskScreen(ModalScreen[str | None]):
         complete: Completer | None = None,
         replaced: bool = False,
     ) -> None:
-        """`replaced`: the first letter takes the place of the value that stands there, until another key moved it."""
+        """`replaced`: the value that stands there is selected, so the first letter takes its place."""
         super().__init__()
-        self._is_replaced = replaced and bool(value)
-        self._first_value = value
+        self._question, self._first_value, self._is_selected = question, value, replaced
         self._hint = Words(hint)
-        self._field = Field(question, value)
+        cells = HarmlessCells(ascii_only=cast("ShellCommands", self.app).ascii_only)
+        self._field = Input(value, id="field", highlighter=cells, compact=True)
+        self._field.can_focus, self._field.cursor_blink = False, False  # a blinking cursor costs 1.9 kB/s
         self._changed, self._check, self._complete = changed, check, complete
         self._answered = False
         self._later_keys: list[events.Key] = []  # typed behind the answer: they are for the screen below
 
     def compose(self) -> ComposeResult:
         yield self._hint
-        yield self._field
+        with Box():
+            yield Label(f" {self._question}: ", markup=False)
+            yield self._field
+
+    def on_mount(self) -> None:
+        self._field.has_focus = True  # it draws its cursor
+        if self._is_selected:
+            self._field.select_all()
 
     def on_unmount(self) -> None:
         for event in self._later_keys:
             self.app.post_message(events.Key(event.key, event.character))
 
-    def on_key(self, event: events.Key) -> None:
-        if event.key in ("ctrl+c", "ctrl+q"):
+    async def on_key(self, event: events.Key) -> None:
+        if event.key in TAKEN_BY_THE_APP and not self._field.selected_text:
             return
         event.stop()
         event.prevent_default()
@@ -135,35 +121,33 @@ class AskScreen(ModalScreen[str | None]):
             asked = self._field.value
             self._complete(asked, lambda words, choices: self._apply_completion(asked, words, choices))
         elif event.key in ("up", "down"):
-            self._restore_value()
-        elif self._edit_field(event.key, event.character):
+            self._set_value(self._first_value)
+        elif event.character is not None and event.is_printable:
+            self._insert_text(event.character)
+        elif event.key in EDITING:
+            await self._field.run_action(EDITING[event.key])
             self._report_edit()
-
-    def _edit_field(self, key: str, character: str | None) -> bool:
-        if self._is_replaced and character is not None and character.isprintable():
-            self._field.edit_text("ctrl+u", None)
-        self._is_replaced = False
-        if (
-            character == "/"
-            and self._complete is not None
-            and self._field.value[: self._field.cursor].endswith("/")
-        ):
-            return False  # the field begins with a slash, and people type paths from their first slash
-        return self._field.edit_text(key, character)
-
-    def _restore_value(self) -> None:
-        self._field.value = self._first_value
-        self._field.cursor = len(self._field.value)
-        self._report_edit()
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
-        for character in takewhile(lambda c: c != "\n", event.text):
-            self._edit_field("", character)
+        self._insert_text("".join(filter(str.isprintable, takewhile(lambda c: c != "\n", event.text))))
+
+    def _insert_text(self, text: str) -> None:
+        """In place of what is selected."""
+        field = self._field
+        start, end = sorted(field.selection)
+        if self._complete is not None and field.value[:start].endswith("/"):
+            text = text.lstrip(
+                "/"
+            )  # the field begins with a slash, and people type paths from their first slash
+        field.replace(text, start, end)
+        self._report_edit()
+
+    def _set_value(self, value: str) -> None:
+        self._field.value, self._field.cursor_position = value, len(value)
         self._report_edit()
 
     def _report_edit(self) -> None:
-        self._field.redraw()
         if self._changed is not None:
             self._changed(self._field.value)
 
@@ -171,12 +155,11 @@ class AskScreen(ModalScreen[str | None]):
         """`choices` where there are several; nothing where something else was typed meanwhile."""
         if self._answered or self._field.value != asked:
             return
-        self._field.value, self._field.cursor = words, len(words)
         if choices:
             self._hint.words, self._hint.role = choices, "dim"
         self._hint.refresh(layout=True)
         self._hint.redraw()
-        self._report_edit()
+        self._set_value(words)
 
     def _submit_value(self) -> None:
         wrong = self._check(self._field.value) if self._check is not None else ""
