@@ -28,7 +28,7 @@ def set_option(app: Terminal, name: str, value: str) -> None:
     app.press(f"{name}\r")
     app.expect(lambda: f"/{name}" in list_heading(app), f"the option {name}")
     app.press("\r")
-    app.wait(f"\n {name}: ")
+    app.wait(f"\n {name}:")
     app.press(f"{value}\r")
     app.expect(lambda: "Enter change" in app.content and f"{value} " in app.content, f"{name} taken")
 
