@@ -13,6 +13,7 @@ from tests.syntax import ROOT, modules, nodes
 SHOWS = {
     "print", "echo", "secho", "Segment", "Strip", "Text", "Content", "Console", "Static", "Label", "Markdown", "Toast",
     "Header", "Digits", "copy_to_clipboard", "notify", "set_window_title", "bell",
+    "Input", "TextArea", "OptionList", "DataTable", "Footer",
 }  # fmt: skip
 STREAMS = {"sys.stdout", "sys.stderr", "sys.__stdout__", "sys.__stderr__"}
 DOORS = {
@@ -22,6 +23,7 @@ DOORS = {
     "app/terminal/output.py": {"sys.stdout", "sys.stderr"},
     "app/tui/app.py": {"sys.__stdout__"},  # its size
     "app/tui/widgets/panel.py": {"Segment", "Strip"},
+    "app/tui/screens/ask.py": {"Input", "Text"},  # its `HarmlessCells`, a character each
     "app/tui/requests.py": {"copy_to_clipboard"},
     "app/tui/shell.py": {"Text"},  # the one line of a crash, through `printable`
     "app/cli/measuring/progress_rich.py": {"Console", "Text", "print"},

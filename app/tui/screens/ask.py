@@ -17,11 +17,11 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import ModalScreen
-from textual.widgets import Input, Label
+from textual.widgets import Input
 
 from hostdx.app.terminal.glyphs import ascii_text, clean_text
-from hostdx.app.terminal.lines import Line, wrap_text
-from hostdx.app.tui.widgets.panel import Box, Panel
+from hostdx.app.terminal.lines import Line, cell_width, wrap_text
+from hostdx.app.tui.widgets.panel import Box, DrawnPanel, Panel
 
 if TYPE_CHECKING:
     from hostdx.app.tui.commands import ShellCommands
@@ -60,7 +60,6 @@ class AskScreen(ModalScreen[str | None]):
     DEFAULT_CSS = """
     AskScreen { background: transparent; align: left bottom; layout: vertical; }
     AskScreen > Box { height: 1; layout: horizontal; background: $background; }
-    AskScreen Label { color: $primary; text-style: bold; }
     AskScreen Input.-textual-compact {
         width: 1fr; background: $background; color: $foreground; background-tint: transparent;
         & > .input--cursor, & > .input--selection { background: $background; color: $primary; text-style: reverse; }
@@ -82,7 +81,10 @@ class AskScreen(ModalScreen[str | None]):
     ) -> None:
         """`replaced`: the value that stands there is selected, so the first letter takes its place."""
         super().__init__()
-        self._question, self._first_value, self._is_selected = question, value, replaced
+        self._first_value, self._is_selected = value, replaced
+        head: Line = [(f" {question}: ", "title")]
+        self._question = DrawnPanel(lambda _width, _height: [head], id="question")
+        self._question.styles.width = cell_width(head)
         self._hint = Words(hint)
         cells = HarmlessCells(ascii_only=cast("ShellCommands", self.app).ascii_only)
         self._field = Input(value, id="field", highlighter=cells, compact=True)
@@ -94,7 +96,7 @@ class AskScreen(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         yield self._hint
         with Box():
-            yield Label(f" {self._question}: ", markup=False)
+            yield self._question
             yield self._field
 
     def on_mount(self) -> None:
