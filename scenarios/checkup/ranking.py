@@ -165,8 +165,7 @@ def _state_and_words_of(scenario: Scenario, outcome: OtherRunOutcome) -> tuple[S
         return "cause", state_text("named", lost.title)
     weight = outcome.weight
     if weight in LOUD:
-        proven = judged or any(f.confidence != "rule" and f.severity in LOUD for f in outcome.findings)
-        return "cause" if proven else "open", state_text("named")
+        return "cause" if has_measured_loss(outcome) else "open", state_text("named")
     if any(f.answers and f.severity == "ok" for f in outcome.findings):
         return "cleared", state_text("cleared")  # as the scenario itself says, whatever it compared
     if any(v.is_different for v in judged):
@@ -178,6 +177,20 @@ def _state_and_words_of(scenario: Scenario, outcome: OtherRunOutcome) -> tuple[S
     if weight == "unknown" or any(v.is_undecided for v in judged):
         return "open", state_text("undecided-part")
     return "cleared", state_text("cleared")
+
+
+def say_budget_ended(outcome: OtherRunOutcome) -> OtherRunOutcome:
+    """Return the outcome of a part that the checkup stopped: what was judged until then stands, else there is none."""
+    words = SAYS.text("budget-ended", seconds=outcome.seconds)
+    if has_measured_loss(outcome):
+        return msgspec.structs.replace(outcome, reason=words)
+    return msgspec.structs.replace(outcome, reason=words, answer=words, weight="unknown", findings=())
+
+
+def has_measured_loss(outcome: OtherRunOutcome) -> bool:
+    """Return whether a comparison was judged, or something loud was measured and not only read."""
+    judged = any(not v.control and v.is_judged for v in outcome.verdicts)
+    return judged or any(f.confidence != "rule" and f.severity in LOUD for f in outcome.findings)
 
 
 def _why_not_measured(outcome: OtherRunOutcome) -> str:

@@ -38,6 +38,7 @@ from hostdx.scenarios.checkup.ranking import (
     item_of_outcome,
     item_of_rule_finding,
     rank_items,
+    say_budget_ended,
     unmeasured_item,
 )
 from hostdx.scenarios.checkup.results import CheckupAnswer
@@ -96,6 +97,7 @@ BUDGET_S = 300.0
 TRIAGE_S = 4.0  # with what its programs say, and a look at who uses the host
 PROGRAMS_S = 10.0  # at most
 REFUSED_S = 1.0  # what fails sooner has measured nothing
+LATE_S = 1.0  # of END_S: a part that is about to end is not stopped for it
 END_S = 3.0  # of the budget, for the end of a part that is stopped, and the last look
 TOO_SHORT_REASON = "the budget is too short for it"
 NOT_NEEDED_REASON = "not needed: a part before it gave a clear answer (--all measures the rest too)"
@@ -230,7 +232,7 @@ class Checkup(Scenario):
         """Return whether the answer is clear: something critical was measured. `times_s`: of measuring, and at most."""
         seconds, most_s = times_s
         outcomes: list[OtherRunOutcome] = []
-        limit = asyncio.timeout(most_s)
+        limit = asyncio.timeout(most_s + LATE_S)
         directories = options.as_strings("dir")
         about = [
             f
@@ -251,7 +253,7 @@ class Checkup(Scenario):
 
         def take_outcome(outcome: OtherRunOutcome) -> None:
             if limit.expired() and outcome.status != "done":
-                outcome = msgspec.structs.replace(outcome, reason="the budget was used up")
+                outcome = say_budget_ended(outcome)
             outcomes.append(outcome)
             if outcome.status == "failed" and outcome.seconds < REFUSED_S:  # by the time that it was given
                 part_item = self._left_out_item(options, part, outcome.reason)

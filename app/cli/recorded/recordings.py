@@ -8,6 +8,7 @@ import click
 
 from hostdx.app.cli.look import add_color_option
 from hostdx.app.recordings import store
+from hostdx.app.recordings.answers import ranked_items
 from hostdx.app.report.headline import read_recording_answer
 from hostdx.app.report.json_document import encode_document
 from hostdx.app.state import recordings_dir
@@ -106,11 +107,26 @@ def _document_for_screen() -> dict[str, object]:
     if (finest := newest.get(card_with_role("resolution").id)) is not None:
         verdicts = read_recording_answer(finest)[1].verdicts.values()
         detects = {v.workload: v.smallest_effect for v in verdicts if v.smallest_effect}
+    last = {entry.scenario: _example_document(entry.name, entry) for entry in newest.values()}
+    if (whole := newest.get(card_with_role("whole").id)) is not None:
+        for scenario, document in _documents_of_parts(whole).items():
+            if scenario not in newest or newest[scenario].wall < whole.wall:
+                last[scenario] = document
     return {
         "examples": shown,
-        "last": {entry.scenario: _example_document(entry.name, entry) for entry in newest.values()},
+        "last": last,
         "directories": list(dict.fromkeys(used))[:MAX_DIRECTORIES],
         "detects": detects,
+    }
+
+
+def _documents_of_parts(whole: store.ListedRecording) -> dict[str, dict[str, object]]:
+    """By scenario what a run of the whole host measured of it, as `_example_document`."""
+    items = ranked_items(read_recording_answer(whole)[1])
+    return {
+        item.scenario: {"name": whole.name, "wall": whole.wall, "result": item.words, "weight": item.severity}
+        for item in reversed(items)  # of two of one scenario the graver stands first
+        if item.seconds > 0
     }
 
 

@@ -20,6 +20,7 @@ from hostdx.scenarios.checkup.parts import (
     seconds_that_suffice,
     sort_by_suspicion,
 )
+from hostdx.scenarios.checkup.ranking import item_of_outcome, say_budget_ended
 from hostdx.scenarios.checkup.results import CheckupAnswer
 from hostdx.scenarios.checkup.scenario import NOT_NEEDED_REASON, Checkup
 from hostdx.scenarios.contract import events as ev
@@ -273,6 +274,17 @@ def test_a_finding_about_a_disk_names_the_file_systems_on_it(tmp_path: Path) -> 
     assert list(parts.mountpoints_on(read_disk_topology(host), ["sdb"])) == ["/data"]
     assert list(parts.mountpoints_on(read_disk_topology(host), ["sda"])) == ["/"]
     assert not list(parts.mountpoints_on(read_disk_topology(host), []))
+
+
+def test_a_part_that_the_budget_ends_says_so_and_keeps_what_was_judged() -> None:
+    """Its own words were "interrupted: stopped by request", and who read them asked who had stopped it."""
+    nothing = outcome("stuck", "interrupted: stopped by request", "warning", status="interrupted")
+    half = outcome(
+        "wall", "9 % slower", "warning", verdict("slower", 0.91, (0.89, 0.93)), status="interrupted"
+    )
+    unmeasured, slower = (item_of_outcome(WALL, say_budget_ended(each)) for each in (nothing, half))
+    assert unmeasured.state == "not measured" and nothing.answer not in unmeasured.words
+    assert slower.state == "cause" and half.answer in slower.words
 
 
 async def test_a_stop_keeps_what_was_measured_until_then(offer: Any) -> None:

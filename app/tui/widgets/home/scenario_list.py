@@ -38,21 +38,26 @@ class ComplaintEvidence(NamedTuple):
     last: RecordedAnswer | None
     busy: str = ""
 
-    @property
-    def evidence_span(self) -> Span:
-        """A few cells: the sign of the worst and how many, else the disk, else when it was measured last."""
-        offer = self.offer
+    def evidence_span(self, width: int) -> Span:
+        """The sign of the worst and how many, else the disk; then, where it fits, when it was measured last."""
+        offer, last = self.offer, self.last
         if offer.blocked:
             return f"✗ {offer.blocked}", "unknown"
+        ran = f"ran {clean_text(last.wall[5:16].replace('T', ' '))}" if last is not None else ""
         if self.findings:
             worst = self.findings[0].severity
-            return f"{SIGNS[worst]} {count_noun(len(self.findings), 'suspect')}", worst
+            suspects = f"{SIGNS[worst]} {count_noun(len(self.findings), 'suspect')}"
+            return _join_if_fits(suspects, ran, width), worst
         if self.busy:
-            return self.busy, "text"
-        if self.last is not None:
-            day = self.last.wall[5:16].replace("T", " ")
-            return f"{SIGNS.get(self.last.weight, '?')} ran {clean_text(day)}", self.last.weight
-        return "", "dim"
+            return _join_if_fits(self.busy, ran, width), "text"
+        if last is not None:
+            return f"{SIGNS.get(last.weight, '?')} {ran}", last.weight
+        return ("not run yet" if offer.title else ""), "dim"
+
+
+def _join_if_fits(first: str, second: str, width: int) -> str:
+    """Return both, or the first alone; names are of single cells."""
+    return f"{first}, {second}" if second and len(first) + len(second) + 2 <= width else first
 
 
 def collect_evidence(
@@ -89,7 +94,8 @@ def _question_line(key: str, words: str, evidence: ComplaintEvidence, width: int
     room = width - cell_width(tail)
     head: Line = [(f"{key or ' '} ", "key"), *pad_line([(words, faint)], min(WORDS, room - 3)), (" ", "text")]
     if shows_evidence:
-        head += crop_line([evidence.evidence_span], room - cell_width(head) - 1)
+        left = room - cell_width(head) - 1
+        head += crop_line([evidence.evidence_span(left)], left)
     return [*pad_line(head, room), *tail]
 
 
