@@ -54,8 +54,9 @@ class AskingHost(Host):
         self._paths: dict[str, str] = {}  # that path by its last name
 
     @property
-    def asked_programs(self) -> bool:
-        return bool(self._outputs)
+    def answering_programs(self) -> tuple[str, ...]:
+        names = (command.split(" ")[0].rpartition("/")[2] for command in self._commands.values())
+        return tuple(sorted(set(names)))
 
     def ask_programs(self, most_s: float) -> tuple[Absent, ...]:
         """Ask all programs of the table that fit this host; return one Absent for each that hangs. What was not asked

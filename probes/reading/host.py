@@ -277,9 +277,9 @@ class Host:
         return ()
 
     @property
-    def asked_programs(self) -> bool:
-        """Whether programs of this machine were asked: see `AskingHost`."""
-        return False
+    def answering_programs(self) -> tuple[str, ...]:
+        """The names of the programs of this machine that were asked and answered: see `AskingHost`."""
+        return ()
 
     def name_commands(self, text: str) -> str:
         """Return a text with the commands that were asked in place of the paths that a sosreport has for them."""

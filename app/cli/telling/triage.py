@@ -168,6 +168,9 @@ def _triage_events(
         yield ev.Note(t=elapsed_s(), text=line)
     for answer in host.ask_programs(MAX_PROGRAMS_S):
         yield ev.Note(t=elapsed_s(), text=f"{answer.source}: {answer.reason}")
+    if programs:
+        answered = Fact("programs", "answered", list(host.answering_programs), "what each printed")
+        yield ev.fact_event(answered, elapsed_s())
     # recordings are read where a finding asks
     rates = cache(_read_rates if root is None else dict[str, Fact])
     proofs = cache(_proved_remedies if root is None else dict[str, Fact])

@@ -291,6 +291,7 @@ def _effect_parts(result: ComparedRecordings, *, most: int | None = None) -> lis
     left_out = len(result.effects) - len(ordered)
     rest = [doc.paragraph_of(f"{count_noun(left_out, 'more load')}: the whole comparison has them.")]
     return [
+        *_meaning_of_here(result),
         doc.Effects(table, doc.Intervals(tuple(bars.values()), result.margin), tuple(bars))
         if bars
         else table,
@@ -527,13 +528,6 @@ def list_doubts(result: ComparedRecordings) -> list[str]:
             "A load is called slower or faster only beyond what two runs "
             f"of such a load usually differ by ({usual} from run to run). Three {unit} each would settle it."
         )
-        if once := sum(map(is_different_in_these_runs, result.effects)):
-            unit = "boot" if result.a.boots else "run"
-            lines.insert(
-                0,
-                f"{count_noun(once, 'load')} marked “here”: the figures of A and B differ, but one {unit} of each "
-                f"variant cannot tell what was changed from what differs between any two {unit}s.",
-            )
     elif any(e.basis == "one side" for e in result.effects):
         few = "A" if result.a.boots < result.b.boots or result.a.runs < result.b.runs else "B"
         lines.append(f"{few} was measured once: the spread of the other one is used for both.")
@@ -555,6 +549,20 @@ def list_doubts(result: ComparedRecordings) -> list[str]:
                 f"{format_percent(side.disturbed / side.groups)} of the groups of {text} were disturbed and left out."
             )
     return lines
+
+
+def _meaning_of_here(result: ComparedRecordings) -> list[doc.Part]:
+    """What that word says in the table: it stands before it."""
+    once = sum(map(is_different_in_these_runs, result.effects))
+    if not once or not result.a.runs == result.b.runs == 1:
+        return []
+    unit = "boot" if result.a.boots else "run"
+    return [
+        doc.paragraph_of(
+            f"{count_noun(once, 'load')} marked “here”: the figures of A and B differ, but one {unit} of each "
+            f"variant cannot tell what was changed from what differs between any two {unit}s."
+        )
+    ]
 
 
 def allowances_by_group(result: ComparedRecordings) -> dict[str, float]:

@@ -76,6 +76,7 @@ def test_a_rule_for_sosreports_finds_the_fault_on_the_live_host_and_cites_the_co
     assert FOLDER not in repr(finding)
     assert host.read_command("zpool", "status", "-v") == ZPOOL.rstrip("\n")
     assert machine.asked.count("zpool status -v") == 1
+    assert host.answering_programs == ("zpool",)
 
 
 def test_what_is_not_there_is_not_asked_for_and_a_name_is_no_option(machine: ScriptedPrograms) -> None:

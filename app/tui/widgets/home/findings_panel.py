@@ -19,6 +19,7 @@ from hostdx.app.terminal.lines import (
     wrap_text,
 )
 from hostdx.app.tui.widgets.picker import Picker, PickerRow
+from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract.finding import LOUD, SEVERITIES, Finding, severity_count_text
 
 # how it is known, a column of wide screens
@@ -144,8 +145,8 @@ class FindingsPanel(Picker):
             if unreadable:
                 words = f"{unreadable} could not run" if width >= 70 else f"{unreadable} without"
                 self.note += [("   ", "text"), (words, "unknown")]
-            if width >= 100 and session.began is not None and not session.began.options.get("programs"):
-                self.note += [("   ", "text"), *line_with_key_names("[R] asks its programs, too", "dim")]
+            if width >= 100 and session.began is not None:
+                self.note += [("   ", "text"), *_programs_span(session)]
         if self._is_own_run:
             self.note = text_line(_count_by_severity(session), "dim")
         return super().draw(width, height)
@@ -155,3 +156,11 @@ class FindingsPanel(Picker):
             return f"? the host could not be read to the end: {self.shell.triage_error}"
         done = self._session().ended is not None
         return "✓ no rule found anything on this host" if done else "reading the host, about a second"
+
+
+def _programs_span(session: RunSession) -> Line:
+    """How many of this host's programs answered, `f` names them; else the key that asks them."""
+    answered = session.facts.get("programs answered")
+    if answered is None or not isinstance(answered.value, list):
+        return line_with_key_names("[R] asks its programs, too", "dim")
+    return line_with_key_names(f"{count_noun(len(answered.value), 'program')} answered: [f]", "dim")

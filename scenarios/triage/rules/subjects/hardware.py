@@ -313,7 +313,7 @@ def board_event_rows(host: Host) -> list[SubjectRow]:
 def snapshot_rows(host: Host) -> list[SubjectRow]:
     """One row per volume that has snapshots of the old kind (device mapper `snapshot-origin`): how many."""
     devices = block_devices(host)
-    is_asked = not host.live or host.asked_programs
+    is_asked = not host.live or host.answering_programs
     text = host.read_command("dmsetup", "table") if is_asked else Absent("no program was asked")
     counts: Counter[str] = Counter()
     if is_present(text):
