@@ -108,9 +108,9 @@ def _document_for_screen() -> dict[str, object]:
         verdicts = read_recording_answer(finest)[1].verdicts.values()
         detects = {v.workload: v.smallest_effect for v in verdicts if v.smallest_effect}
     last = {entry.scenario: _example_document(entry.name, entry) for entry in newest.values()}
-    if (whole := newest.get(card_with_role("whole").id)) is not None:
-        for scenario, document in _documents_of_parts(whole).items():
-            if scenario not in newest or newest[scenario].wall < whole.wall:
+    if (host_run := newest.get(card_with_role("whole").id)) is not None:
+        for scenario, document in _documents_of_parts(host_run).items():
+            if scenario not in newest or newest[scenario].wall < host_run.wall:
                 last[scenario] = document
     return {
         "examples": shown,
@@ -120,11 +120,16 @@ def _document_for_screen() -> dict[str, object]:
     }
 
 
-def _documents_of_parts(whole: store.ListedRecording) -> dict[str, dict[str, object]]:
+def _documents_of_parts(host_run: store.ListedRecording) -> dict[str, dict[str, object]]:
     """By scenario what a run of the whole host measured of it, as `_example_document`."""
-    items = ranked_items(read_recording_answer(whole)[1])
+    items = ranked_items(read_recording_answer(host_run)[1])
     return {
-        item.scenario: {"name": whole.name, "wall": whole.wall, "result": item.words, "weight": item.severity}
+        item.scenario: {
+            "name": host_run.name,
+            "wall": host_run.wall,
+            "result": item.words,
+            "weight": item.severity,
+        }
         for item in reversed(items)  # of two of one scenario the graver stands first
         if item.seconds > 0
     }

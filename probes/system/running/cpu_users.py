@@ -127,13 +127,13 @@ def find_shared_cpus(
         cpus = parse_cpu_list(user.allowed) if user.allowed else None
         if cpus and cpus & usable < usable:
             by_cpus.setdefault(cpus & usable, []).append(user.process)
-    found = []
+    shared_sets = []
     for cpus, processes in by_cpus.items():
         used = sum(process.rate for process in processes)
         others = usable - cpus
         idle = sum(idle_shares.get(cpu, 0.0) for cpu in others)
         if cpus and len(processes) > 1 and used >= FULL_SHARE * len(cpus) and idle >= MIN_IDLE_CPUS:
-            found.append(
+            shared_sets.append(
                 SharedCpus(
                     cpus=cpus,
                     processes=tuple(processes),
@@ -142,7 +142,7 @@ def find_shared_cpus(
                     cpus_elsewhere=others,
                 )
             )
-    return sorted(found, key=lambda shared: -shared.used_cpus / len(shared.cpus))
+    return sorted(shared_sets, key=lambda shared: -shared.used_cpus / len(shared.cpus))
 
 
 def _idle_shares(before: Mapping[int, CpuTimes], after: Mapping[int, CpuTimes]) -> dict[int, float]:
