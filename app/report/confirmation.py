@@ -18,12 +18,12 @@ def confirmation_options(finding: Finding, session: RunSession) -> tuple[str, ..
     """Its own; those it is about where directories are compared, after one on another disk as the host's facts tell."""
     if not _is_comparison(finding):
         return finding.prove_options
-    table = dict(local_mounts(session))
+    table = dict(disk_mounts(session))
     at_home = max(
         (path for path in table if f"{AT_HOME}/".startswith(path.rstrip("/") + "/")), key=len, default=""
     )
     about = [
-        AT_HOME if path == at_home else path for path in named_directories([finding], session, with_root=True)
+        AT_HOME if path == at_home else path for path in dirs_to_compare([finding], session, with_root=True)
     ]
     if not about:
         return finding.prove_options
@@ -42,14 +42,14 @@ def trial_command(finding: Finding) -> str:
     return shlex.join(("hostdx", "prove", finding.key if finding.subject else finding.id))
 
 
-def named_directories(
+def dirs_to_compare(
     findings: Iterable[Finding], session: RunSession, *, with_root: bool = False
 ) -> Iterator[str]:
     """Those that findings name, or that lie on the disks that they name, where a comparison
     would prove them. `with_root`: the root's, too."""
     mounted = {
         path: source.removeprefix("/dev/")
-        for path, source in local_mounts(session)
+        for path, source in disk_mounts(session)
         if with_root or path != "/"
     }
     for finding in findings:
@@ -64,10 +64,10 @@ def _is_comparison(finding: Finding) -> bool:
 
 def data_mounts(session: RunSession) -> list[str]:
     """Without the root, and without images: a file is no disk of its own, and mostly too small to be measured."""
-    return [path for path, source in local_mounts(session) if path != "/" and not source.startswith(_IMAGE)]
+    return [path for path, source in disk_mounts(session) if path != "/" and not source.startswith(_IMAGE)]
 
 
-def local_mounts(session: RunSession) -> Iterator[tuple[str, str]]:
+def disk_mounts(session: RunSession) -> Iterator[tuple[str, str]]:
     """Mount points of local file systems that are written to, with what is mounted there."""
     for fact in list(session.facts.values()):
         path = fact.subject.removeprefix("mount:")

@@ -10,7 +10,7 @@ from hostdx.app.report.figures.verdict_table import effects_part, lacking_values
 from hostdx.app.report.first_page import describe_run, describe_variants, first_page
 from hostdx.app.report.headline import find_headline_answer
 from hostdx.app.report.method import method_parts
-from hostdx.app.report.numbers import latency_galleries, load_course_galleries, number_parts
+from hostdx.app.report.numbers import latency_galleries, load_series_galleries, number_parts
 from hostdx.app.report.results.command_timeline import command_curve_parts
 from hostdx.app.report.results.finding_parts import finding_parts, finding_title
 from hostdx.app.report.results.result_parts import result_parts, value_text
@@ -26,7 +26,7 @@ def make_report_document(
     `with_arguments`: see method."""
     appendix: tuple[tuple[str, Sequence[doc.Part]], ...] = (
         ("How long operations took", latency_galleries(session)),
-        ("Each load over the run", load_course_galleries(session)),
+        ("Each load over the run", load_series_galleries(session)),
         ("Verdicts in full", _verdict_parts(session)),
         ("Findings", _findings_parts(session)),
         ("Numbers", number_parts(session)),

@@ -44,8 +44,8 @@ class HeadlineAnswer(NamedTuple):
     finding: Finding | None = None  # whose title it is
 
 
-def find_headline_answer(session: RunSession, *, growing: bool = False) -> HeadlineAnswer:
-    """Nothing is claimed that no verdict, trend or finding says; that a run was broken off stands first. `growing`: its
+def find_headline_answer(session: RunSession, *, is_running: bool = False) -> HeadlineAnswer:
+    """Nothing is claimed that no verdict, trend or finding says; a broken off run is said first. `is_running`: its
     runner is alive, as far as the one who asks knows."""
     ended = session.ended
     result = _answer_with_distrust(session)
@@ -55,8 +55,8 @@ def find_headline_answer(session: RunSession, *, growing: bool = False) -> Headl
         if result is not None and result.finding is not None and result.finding.confidence != "measured":
             # what a rule reads from the host is no answer of a run that has not come to its own
             result = None
-        run_state = _running_text(session) if growing else "incomplete (not ended, or killed)"
-        if result is None and not growing:
+        run_state = _running_text(session) if is_running else "incomplete (not ended, or killed)"
+        if result is None and not is_running:
             return HeadlineAnswer("nothing decided so far: the run has not ended, or was killed", "unknown")
         if result is None:
             return HeadlineAnswer(f"{run_state}: nothing decided so far", "unknown")

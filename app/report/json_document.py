@@ -22,7 +22,7 @@ _SERIES = ("workload", "rounds", "verdict", "slope_per_round", "ci95", "p", "per
 UNENDED = "the recording has no end: its runner still runs, or was killed"
 
 
-def make_document(session: RunSession, recording: str | None) -> dict[str, Json]:
+def run_as_json(session: RunSession, recording: str | None) -> dict[str, Json]:
     """`recording` is the file's name or path, None where nothing was recorded."""
     ended = session.ended
     own: dict[str, Json] = {
@@ -54,7 +54,7 @@ def make_document(session: RunSession, recording: str | None) -> dict[str, Json]
 
 
 def document_json(session: RunSession, recording: str | None) -> str:
-    return encode_document(make_document(session, recording))
+    return encode_document(run_as_json(session, recording))
 
 
 def encode_document(value: object) -> str:

@@ -182,7 +182,7 @@ def checkup_command() -> str:
     return f"hostdx run {card_with_role('whole').id}"
 
 
-def list_advised(session: RunSession) -> list[Finding]:
+def findings_with_remedy(session: RunSession) -> list[Finding]:
     """Those with a remedy, the worst first, and of one severity what was measured here before what rules say."""
     actionable = [f for f in session.worst_first if f.severity != "ok" and f.remedy]
     return sorted(actionable, key=lambda f: (SEVERITIES.index(f.severity), f.confidence != "measured"))
@@ -196,7 +196,7 @@ def list_remedies(session: RunSession, recording: str = "") -> tuple[Remedy, ...
     """
     if session.scenario_card.role == "whole":
         return ()
-    advised_findings = [] if control_differs(session) else list_advised(session)
+    advised_findings = [] if control_differs(session) else findings_with_remedy(session)
     loud = [f.remedy[0] for f in advised_findings if f.severity in LOUD]
     quiet = [f.remedy[0] for f in advised_findings if f.severity not in LOUD]
     quiet_steps = [remedy.as_step for remedy in quiet]  # these come whole, with what undoes them

@@ -33,7 +33,7 @@ MAX_POINTS = 2000  # of a side in a chart
 _LARGEST = " (max)"  # behind a metric's name
 
 
-class LoadCourse(NamedTuple):
+class LoadSeries(NamedTuple):
     """The steady blocks of a load by their leading metric; no points where fewer than two have a value."""
 
     metric: str
@@ -79,7 +79,7 @@ def single_variant_table(session: RunSession) -> Table | None:
     return Table(header, tuple(rows), frozenset(range(1, len(header)))) if rows else None
 
 
-def load_course_galleries(session: RunSession) -> list[Gallery]:
+def load_series_galleries(session: RunSession) -> list[Gallery]:
     """Each load's blocks by the time; not those of imported results, which have no clock of their own."""
     if is_imported(session):
         return []
@@ -88,7 +88,7 @@ def load_course_galleries(session: RunSession) -> list[Gallery]:
     return [Gallery(drawn, _quarters_table(session, courses))] if drawn else []
 
 
-def _quarters_table(session: RunSession, courses: Mapping[str, LoadCourse]) -> Table:
+def _quarters_table(session: RunSession, courses: Mapping[str, LoadSeries]) -> Table:
     """Return the median of each quarter of a load's time, a row a load and variant."""
     rows: list[tuple[str, ...]] = []
     for workload, (metric, by_variant) in courses.items():
@@ -127,7 +127,7 @@ def _effect_table_parts(session: RunSession) -> list[Part]:
     for v in session.verdicts.values():
         if not wording.is_measured(v):
             continue
-        title = wording.load_title(session, v)
+        title = wording.verdict_load_title(session, v)
         resolution = wording.resolution_text(v)
         pair = f"{v.variant} / {v.baseline}"
         cells = (
@@ -210,7 +210,7 @@ def _trend_table(session: RunSession) -> Table:
     return Table(header, tuple(rows), frozenset({1, 3, 4, 5, 6})).without_empty_columns()
 
 
-def _load_course(session: RunSession, workload: str) -> LoadCourse:
+def _load_course(session: RunSession, workload: str) -> LoadSeries:
     blocks = [b for b in session.blocks[workload] if is_counted(b)]
     metric = _leading_metric(session, workload, blocks)
     finite = [b for b in blocks if math.isfinite(b.values.get(metric, math.nan))]
@@ -218,10 +218,10 @@ def _load_course(session: RunSession, workload: str) -> LoadCourse:
     for variant in session.order_variants(b.variant for b in finite) if len(finite) > 1 else ():
         points = tuple((b.t, b.values[metric]) for b in finite if b.variant == variant)
         by_variant[variant] = points[:: max(1, -(-len(points) // MAX_POINTS))]
-    return LoadCourse(metric, by_variant)
+    return LoadSeries(metric, by_variant)
 
 
-def _load_chart(session: RunSession, workload: str, course: LoadCourse) -> Chart:
+def _load_chart(session: RunSession, workload: str, course: LoadSeries) -> Chart:
     metric, by_variant = course
     series = [
         ChartSeries(mark, points, wording.legend_text(session, mark, variant))

@@ -271,7 +271,7 @@ def _resolution_signs(session: RunSession) -> list[TrustSign]:
         return []
     least_certain = limited[0]
     words = units.missable_difference_text(least_certain.smallest_effect or 0.0)
-    unresolved = wording.count_unresolved(session)
+    unresolved = wording.count_unresolved_verdicts(session)
     if sum(not v.control for v in session.verdicts.values()) > 1:
         words += f" in {wording.verdict_title(session, least_certain)}"
     if len(limited) > 1:

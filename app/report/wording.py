@@ -54,7 +54,7 @@ def legend_text(session: RunSession, mark: str, variant: str) -> str:
     return f"{mark} = {full_title}"
 
 
-def load_title(session: RunSession, verdict: ev.RunVerdict) -> str:
+def verdict_load_title(session: RunSession, verdict: ev.RunVerdict) -> str:
     """A verdict's workload, a control as such: `CPU only (control)`."""
     return mark_if_control(workload_title(session, verdict.workload), control=verdict.control)
 
@@ -87,8 +87,8 @@ def ratio_text(value: float | None) -> str:
     return "–" if value is None else units.format_number(value)
 
 
-def interval_text(pair: Interval | None) -> str:
-    return "–" if pair is None else f"{units.format_number(pair[0])} to {units.format_number(pair[1])}"
+def interval_text(ci95: Interval | None) -> str:
+    return "–" if ci95 is None else f"{units.format_number(ci95[0])} to {units.format_number(ci95[1])}"
 
 
 def too_few_groups_text(session: RunSession, verdict: ev.RunVerdict) -> str:
@@ -104,7 +104,7 @@ def may_miss_effect(verdict: ev.RunVerdict) -> bool:
     return verdict.is_equal or verdict.is_undecided
 
 
-def count_unresolved(session: RunSession) -> int:
+def count_unresolved_verdicts(session: RunSession) -> int:
     """Return how many comparisons have too few groups for an interval: nothing is known of their differences."""
     return sum(bool(too_few_groups_text(session, v)) for v in session.verdicts.values() if not v.control)
 

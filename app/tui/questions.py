@@ -5,7 +5,7 @@ from functools import cache
 from typing import NamedTuple
 
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.report.confirmation import AT_HOME, MAX_SUSPECTS, data_mounts, local_mounts, named_directories
+from hostdx.app.report.confirmation import AT_HOME, MAX_SUSPECTS, data_mounts, dirs_to_compare, disk_mounts
 from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.reading.process_stat import read_start_ticks
 from hostdx.scenarios.contract import card as cards
@@ -59,7 +59,7 @@ def fill_in_options(card: Card, session: RunSession, pulse: ev.Pulse | None) -> 
     """Options as on a command line: what a finding names, else what the mounts and the pulse tell."""
     if card.directories == "compared":
         mounted = data_mounts(session)
-        suspects = list(named_directories(session.worst_first, session))
+        suspects = list(dirs_to_compare(session.worst_first, session))
         if card.role == "whole" and not mounted:
             return []  # it asks for what findings name by itself, and whether that can be measured
         others = list(dict.fromkeys((*suspects[:MAX_SUSPECTS], *mounted)))[:MAX_DIRECTORIES]
@@ -71,7 +71,7 @@ def fill_in_options(card: Card, session: RunSession, pulse: ev.Pulse | None) -> 
     if card.directories != "busiest":
         return []
     first = _busiest_mount(session, pulse) or next(
-        (path for path, _ in local_mounts(session) if path != "/"), ""
+        (path for path, _ in disk_mounts(session) if path != "/"), ""
     )
     # the system's own disk is not suggested for what switches or trims: the plan asks
     return [f"--dir={first}"] if first not in ("", "/") else []
@@ -93,5 +93,5 @@ def _busiest_mount(session: RunSession, pulse: ev.Pulse | None) -> str:
         return ""
     disk = max(pulse.devices, key=lambda name: pulse.devices[name][2])
     return next(
-        (path for path, source in local_mounts(session) if source.removeprefix("/dev/").startswith(disk)), ""
+        (path for path, source in disk_mounts(session) if source.removeprefix("/dev/").startswith(disk)), ""
     )

@@ -339,7 +339,7 @@ REPEATED = re.compile(r"\b([a-z]+(?: [a-z]+){1,3})[:;] \1\b")  # whatever was pu
 def test_no_statement_is_put_together_twice(path: Path) -> None:
     """At any moment, of a runner that lives and of one that does not."""
     for session in sessions_of(path):
-        sentences = [find_headline_answer(session, growing=growing).sentence for growing in (True, False)]
+        sentences = [find_headline_answer(session, is_running=growing).sentence for growing in (True, False)]
         sentences += [sign.text for sign in list_trust_signs(session)]
         assert [text for text in sentences if REPEATED.search(text)] == []
 

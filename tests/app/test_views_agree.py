@@ -79,6 +79,6 @@ def test_one_pair_has_one_verdict_in_every_view_at_every_moment(demo: str) -> No
                 {"slower": "critical", "faster": "ok"}[answer.verdict.verdict],
                 "warning",
             )
-        document = json_document.make_document(session, None)["verdicts"]
+        document = json_document.run_as_json(session, None)["verdicts"]
         assert [entry["verdict"] for entry in document] == [v.verdict for v in session.verdicts.values()]  # type: ignore[union-attr,call-overload,index]
     assert judged == sum(is_measured(verdict) for verdict in session.verdicts.values())

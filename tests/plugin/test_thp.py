@@ -17,7 +17,7 @@ from hostdx.app.feature import REPORT_PARTS
 from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.full_report import make_report_document
-from hostdx.app.report.json_document import make_document
+from hostdx.app.report.json_document import run_as_json
 from hostdx.app.tui.questions import all_questions, card_for
 from hostdx.probes.engine.measured import Measured
 from hostdx.probes.reading.host import Host
@@ -134,7 +134,7 @@ async def test_its_result_stands_in_the_report(tmp_path: Path, monkeypatch: pyte
         session.apply(event)
     titles = [section.title.lower() for section in make_report_document(session, "r.jsonl").sections]
     assert any(hostdx_thp.Pages.name in title for title in titles)
-    assert make_document(session, None)[hostdx_thp.Pages.name] == "madvise"
+    assert run_as_json(session, None)[hostdx_thp.Pages.name] == "madvise"
 
 
 def test_it_declares_everything_in_at_most_110_lines() -> None:

@@ -94,7 +94,7 @@ def _run(
 
         compared = compare_since(against, execution.recording_path)
     if as_json:
-        document = json_document.make_document(
+        document = json_document.run_as_json(
             session, str(execution.recording_path) if execution.recording_path else None
         )
         if compared is not None:

@@ -89,7 +89,7 @@ def triage(
             print_problem(note.text)
         print_result(
             json_document.encode_document(
-                json_document.make_document(session, None) | {"checks": json_document.list_checks(session)}
+                json_document.run_as_json(session, None) | {"checks": json_document.list_checks(session)}
             )
         )
     elif not events and form == "md":

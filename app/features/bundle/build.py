@@ -71,11 +71,11 @@ def build_portable_archive() -> PortableArchive:
 
 
 def make_archive(
-    files: Mapping[str, bytes], time_s: int, compression: int = zipfile.ZIP_DEFLATED, first: bytes = b""
+    files: Mapping[str, bytes], time_s: int, compression: int = zipfile.ZIP_DEFLATED, head: bytes = b""
 ) -> bytes:
     """A zip whose bytes depend on names, contents and the time alone."""
-    packed = io.BytesIO(first)
-    packed.seek(len(first))
+    packed = io.BytesIO(head)
+    packed.seek(len(head))
     when = datetime.fromtimestamp(time_s, UTC).timetuple()[:6]
     with zipfile.ZipFile(packed, "w") as archive:
         for name, data in sorted(files.items()):

@@ -41,15 +41,15 @@ def export(
     Reads recordings, other tools' results, triages, the folder of a fleet run, and the recordings of a baseline
     (`watch`: this host's nights). A file that cannot be read is named, and the others are exported.
     """
-    from hostdx.app.features.export.schema import document_names, document_schema, schema_document
+    from hostdx.app.features.export.schema import document_schema, schema_names, table_schemas_document
     from hostdx.app.report.json_document import encode_document
 
     if schema:
-        print_result(encode_document(schema_document()))
+        print_result(encode_document(table_schemas_document()))
         return 0
     if document is not None:
-        if document not in document_names():
-            raise Failure(f"export: --document {document}: there are: {', '.join(document_names())}", USAGE)
+        if document not in schema_names():
+            raise Failure(f"export: --document {document}: there are: {', '.join(schema_names())}", USAGE)
         print_result(document_schema(document).rstrip("\n"))
         return 0
     if not recordings or output is None:

@@ -41,15 +41,15 @@ COLUMN_MEANINGS = {
 }
 
 
-def schema_document() -> dict[str, Json]:
+def table_schemas_document() -> dict[str, Json]:
     """Return the document of `export --schema`."""
     tables: dict[str, Json] = {
         table: [msgspec.to_builtins(column) for column in columns] for table, columns in COLUMNS.items()
     }
-    return {"schema": SCHEMA, "tables": tables, "documents": [*document_names()]}
+    return {"schema": SCHEMA, "tables": tables, "documents": [*schema_names()]}
 
 
-def document_names() -> list[str]:
+def schema_names() -> list[str]:
     """Return the JSON Schemas that there are: files of the package, and the results of the scenarios that are here."""
     return [
         *sorted(path.name.removesuffix(".schema.json") for path in _DOCUMENTS.glob("*.schema.json")),
@@ -57,10 +57,10 @@ def document_names() -> list[str]:
     ]
 
 
-def document_schema(name: str) -> str:
+def document_schema(schema_name: str) -> str:
     """Return the text of a JSON Schema."""
-    if name != RESULTS:
-        return (_DOCUMENTS / f"{name}.schema.json").read_text("utf-8")
+    if schema_name != RESULTS:
+        return (_DOCUMENTS / f"{schema_name}.schema.json").read_text("utf-8")
     from hostdx.scenarios.contract.results.result import bundled_results
 
     schema = msgspec.json.schema(Union[*bundled_results().values()])

@@ -12,7 +12,7 @@ _PART = re.compile(r"(!?)((?:[^\[\],]|\[[0-9,-]+\])+)(?:,|$)")
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
 
-def node_matcher(words: str) -> Callable[[str], bool] | None:
+def node_set_matcher(words: str) -> Callable[[str], bool] | None:
     """None where it is no such expression, or an unfinished one. What has no bracket, comma, @ or ! is none."""
     if len(words) > MAX_CHARACTERS or not _NAME.fullmatch(words) or not re.search(r"[\[\],@!]", words):
         return None

@@ -12,7 +12,7 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from hostdx.app.features.fleet.report import lead_sentences
-from hostdx.app.features.fleet.table import ORDERS, FleetView, NodePicker, Strips
+from hostdx.app.features.fleet.table import ORDERS, FleetView, MeasureStrips, NodePicker
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.lines import Line, crop_line, wrap_text
 from hostdx.app.tui.commands import ShellCommands
@@ -34,8 +34,8 @@ class FleetScreen(Base):
     FleetScreen Picker { height: 1fr; }
     """
     BINDINGS = [
-        Binding("left,h", "measure(-1)", "previous load", show=False),
-        Binding("right,l", "measure(1)", "next load"),
+        Binding("left,h", "select_measure(-1)", "previous load", show=False),
+        Binding("right,l", "select_measure(1)", "next load"),
         Binding("S", "sort", "sort"),
         Binding("o", "report", "report"),
         Binding("slash", "filter", "filter", priority=True),
@@ -57,7 +57,7 @@ class FleetScreen(Base):
 
     def compose_body(self) -> Iterable[Widget]:
         yield DrawnPanel(self._lead_lines, id="lead")
-        yield Strips(self.current_view)
+        yield MeasureStrips(self.current_view)
         yield NodePicker(self.current_view)
         yield Whole(NodePicker, "THIS NODE")
 
@@ -81,7 +81,7 @@ class FleetScreen(Base):
         else:
             self.shell.open_recording(Path(path), on_top=True)
 
-    def action_measure(self, by: int) -> None:
+    def action_select_measure(self, by: int) -> None:
         last = max(0, len(self._view.judgement.measures) - 1)
         self._view.at = max(0, min(last, self._view.at + by))
         self.query_one(NodePicker).sort_rows()
@@ -111,13 +111,13 @@ def ask_for_folder(asking: Base) -> None:
 
     def open_named(name: str | None) -> None:
         if name:
-            open_folder(asking.shell, Path(name).expanduser())
+            open_fleet_folder(asking.shell, Path(name).expanduser())
 
     hint = "a folder of a fleet run, or of many nodes' recordings or triages; Esc cancels"
     asking.app.push_screen(AskScreen("folder", hint=hint), open_named)
 
 
-def open_folder(shell: ShellCommands, folder: Path) -> None:
+def open_fleet_folder(shell: ShellCommands, folder: Path) -> None:
     def show(judgement: FleetJudgement) -> None:
         shell.show_message("")
         cast("App[int]", shell).push_screen(FleetScreen(folder, judgement))

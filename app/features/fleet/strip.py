@@ -42,7 +42,7 @@ def _scale_of_logs(logs: Collection[float]) -> _Scale:
 
 
 def strip_lines(
-    measure: FleetMeasure, odd: Collection[str], suspects: Collection[str], width: int
+    measure: FleetMeasure, outliers: Collection[str], suspects: Collection[str], width: int
 ) -> list[Line]:
     """Two lines: the nodes, as high as there are many in a cell, and the values at the ends and in the middle."""
     logs = _signed_logs(measure)
@@ -52,7 +52,7 @@ def strip_lines(
     for name, log in logs.items():
         cell = round(scale.share_of(log) * (width - 1))
         counts[cell] += 1
-        if name in odd:
+        if name in outliers:
             marks[cell] = (ODD, "critical")
         elif name in suspects:
             marks.setdefault(cell, (SUSPECT, "warning"))
@@ -87,7 +87,7 @@ def _format_log_value(measure: FleetMeasure, log: float) -> str:
     return " ".join(units.metric_quantity(math.exp(sign * log), measure.metric.unit)).strip()
 
 
-def strip_svg(measure: FleetMeasure, odd: Collection[str], suspects: Collection[str]) -> str:
+def strip_svg(measure: FleetMeasure, outliers: Collection[str], suspects: Collection[str]) -> str:
     """Dots in lanes by turns, so that like ones do not cover each other; outliers named."""
     logs = _signed_logs(measure)
     scale = _scale_of_logs(logs.values())
@@ -107,10 +107,10 @@ def strip_svg(measure: FleetMeasure, odd: Collection[str], suspects: Collection[
     named_count = 0
     for n, (name, log) in enumerate(sorted(logs.items(), key=lambda item: item[1])):
         at, lane = x_position(log), 22 + 4 * (n % 5)
-        if name in odd or name in suspects:
-            colour = "#c0392b" if name in odd else "#b9770e"
+        if name in outliers or name in suspects:
+            colour = "#c0392b" if name in outliers else "#b9770e"
             parts.append(f'<path d="M{at - 5:.1f} {lane + 4}h10l-5 -9z" fill="{colour}"/>')
-            if name in odd and named_count < _NAMED:
+            if name in outliers and named_count < _NAMED:
                 side = ' text-anchor="end"' if scale.share_of(log) > 0.5 else ""
                 words = escape(make_printable(name)[:40])
                 parts.append(

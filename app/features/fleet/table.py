@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
-from hostdx.app.features.fleet.node_names import node_matcher
+from hostdx.app.features.fleet.node_names import node_set_matcher
 from hostdx.app.features.fleet.report import retested_effect_words, setting_words
 from hostdx.app.features.fleet.strip import strip_lines
 from hostdx.app.terminal.glyphs import SIGNS, clean_text
@@ -101,7 +101,7 @@ def _ratio_to_centre(measure: FleetMeasure, value: float) -> float:
     return value / measure.centre if measure.metric.better == "more" else measure.centre / value
 
 
-class Strips(Panel):
+class MeasureStrips(Panel):
     """Each measure a strip, beginning with the one that is looked at; settings that few nodes have, without any."""
 
     DEFAULT_CSS = "Strips { height: auto; margin: 1 0 0 0; }"
@@ -176,7 +176,7 @@ class NodePicker(Picker):
 
     @property
     def shown_rows(self) -> list[PickerRow]:
-        fits = node_matcher(self.filter.strip()) if self.filter else None
+        fits = node_set_matcher(self.filter.strip()) if self.filter else None
         return [row for row in self._picker_rows if fits(row.key)] if fits is not None else super().shown_rows
 
     def draw_column_heads(self, width: int) -> list[Line]:

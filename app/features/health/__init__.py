@@ -12,7 +12,7 @@ FEATURE = Feature(
     },
     report_forms={
         "openmetrics": ReportFormEntry(
-            "hostdx.app.features.health.metrics:metrics_of_session",
+            "hostdx.app.features.health.metrics:openmetrics_of_session",
             "findings and effects for node_exporter's textfile collector",
         )
     },

@@ -5,7 +5,7 @@ from hostdx.app.report.forms.openmetrics import Sample, gauge_lines, gauges_text
 from hostdx.scenarios.contract.finding import SEVERITIES
 
 
-def metrics_of_session(session: RunSession, _recording: str) -> str:
+def openmetrics_of_session(session: RunSession, _recording: str) -> str:
     scenario = session.began.scenario if session.began is not None else ""
     findings = list(session.findings.values())
     counts: list[Sample] = [

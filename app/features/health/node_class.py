@@ -65,7 +65,7 @@ def level_of_logs(logs: Sequence[float]) -> float:
     return median(logs)
 
 
-def undisturbed_rounds(session: RunSession) -> dict[LoadKey, list[float]]:
+def undisturbed_round_logs(session: RunSession) -> dict[LoadKey, list[float]]:
     """Return the logs of the undisturbed rounds of the loads that `health` measures."""
     rounds: dict[LoadKey, list[float]] = {}
     for workload in LOADS:
@@ -83,10 +83,10 @@ def make_node_class(name: str, runs: Iterable[tuple[str, RunSession]]) -> NodeCl
     scatters: dict[LoadKey, list[float]] = {}
     units: dict[LoadKey, str] = {}
     for number, (node, session) in enumerate(runs):
-        for key, logs in undisturbed_rounds(session).items():
+        for key, logs in undisturbed_round_logs(session).items():
             if len(logs) > 2:
                 levels.setdefault(key, {}).setdefault(node or str(number), []).append(level_of_logs(logs))
-                scatters.setdefault(key, []).append(deviation_below(logs))
+                scatters.setdefault(key, []).append(deviation_below_median(logs))
                 load = session.find_workload(key[0])
                 units[key] = load.metrics[0].unit if load is not None else ""
     loads = tuple(
@@ -106,12 +106,12 @@ def make_class_load(
     key: LoadKey, levels: Sequence[float], scatters: Sequence[float], unit: str = ""
 ) -> ClassLoad:
     """`levels`: of each node; `scatters`: standard deviations of the rounds of each run. All in logs."""
-    level, spread = median(levels), max(MIN_SPREAD, deviation_below(levels))
+    level, spread = median(levels), max(MIN_SPREAD, deviation_below_median(levels))
     scatter, lowest = max(MIN_SPREAD, median(scatters)), level - min(levels)
     return ClassLoad(*key, unit, level, spread, scatter, lowest, len(levels))
 
 
-def deviation_below(values: Sequence[float]) -> float:
+def deviation_below_median(values: Sequence[float]) -> float:
     """Return the standard deviation of the half below the median: a node that is faster says nothing of slow ones."""
     middle = median(values)
     below = [(middle - value) ** 2 for value in values if value <= middle]

@@ -21,7 +21,7 @@ def history_parts(result: HistoriesResult, width: int) -> tuple[Part, ...]:
     course = drawable_histories(result.value)
     if course is None:
         return ()
-    return (Picture(tuple(course_lines(course, width)), history_svg(course), _history_table(course)),)
+    return (Picture(tuple(history_lines(course, width)), history_svg(course), _history_table(course)),)
 
 
 def _history_table(course: Histories) -> Table:
@@ -33,7 +33,7 @@ def _history_table(course: Histories) -> Table:
                 for v in (h.values[0], h.values[-1], min(h.values), max(h.values))
             ),
             str(len(h.values)),
-            verdict_words(h),
+            history_verdict_words(h),
         )
         for h in course.workloads
     )
@@ -49,12 +49,12 @@ def drawable_histories(histories: Histories) -> Histories | None:
     return Histories(histories.results, histories.dates, drawable) if drawable else None
 
 
-def course_lines(course: Histories, width: int) -> list[str]:
+def history_lines(course: Histories, width: int) -> list[str]:
     """`ior easy     ▇▂▂▇▂▂  2.03 GB/s to 2.01 GB/s  inconclusive`, one line a workload."""
     name = min(_NAME, max(len(_history_title(h, course)) for h in course.workloads))
     tails = [
         f"{units.metric_quantity(h.values[0], h.unit)} to {units.metric_quantity(h.values[-1], h.unit)}  "
-        f"{verdict_words(h)}"
+        f"{history_verdict_words(h)}"
         for h in course.workloads
     ]
     room = max(8, width - name - 4 - max(map(len, tails)))
@@ -78,15 +78,15 @@ def _history_title(h: WorkloadHistory, course: Histories) -> str:
     return make_printable(f"{h.workload} {h.metric}" if several else h.workload)
 
 
-def verdict_words(h: WorkloadHistory) -> str:
+def history_verdict_words(h: WorkloadHistory) -> str:
     """The verdict; a step says more than a slope."""
     return "; ".join(f"step {units.format_effect(s.ratio)}" for s in h.steps[:3]) if h.steps else h.verdict
 
 
-def spark_line(values: Sequence[float], room: int) -> str:
+def spark_line(values: Sequence[float], width: int) -> str:
     """One mark a value; of more values than cells, the mean of each stretch. From zero: half is half as high."""
-    if len(values) > room:
-        cut = [values[n * len(values) // room : (n + 1) * len(values) // room] for n in range(room)]
+    if len(values) > width:
+        cut = [values[n * len(values) // width : (n + 1) * len(values) // width] for n in range(width)]
         values = [math.fsum(part) / len(part) for part in cut]
     top = max(values)
     return "".join(spark_cell(v / top) for v in values)
@@ -106,7 +106,7 @@ def _load_line(h: WorkloadHistory, histories: Histories) -> LoadLine:
     points = [(n / last, value / top) for n, value in enumerate(h.values)]
     return LoadLine(
         _history_title(h, histories),
-        verdict_words(h),
+        history_verdict_words(h),
         points,
         h.is_degrading,
         point_texts=point_texts,

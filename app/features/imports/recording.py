@@ -55,9 +55,9 @@ def read_foreign_result(path: Path, kind: ImportKind | None = None) -> ParsedImp
     )
 
 
-def recording_bytes(pile: ResultSet, command: Sequence[str]) -> bytes:
+def recording_bytes(results: ResultSet, command: Sequence[str]) -> bytes:
     """The recording of these files together."""
-    return b"".join(encode_event(event) for event in recording_events(pile, _make_began(pile.files, command)))
+    return b"".join(map(encode_event, recording_events(results, _make_began(results.files, command))))
 
 
 def _make_began(files: Sequence[ParsedImportFile], command: Sequence[str]) -> ev.Began:

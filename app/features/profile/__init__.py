@@ -18,7 +18,7 @@ FEATURE = Feature(
     result_parts={CALLS: "hostdx.app.features.profile.flame:call_path_parts"},
     report_forms={
         "folded": ReportFormEntry(
-            "hostdx.app.features.profile.flame:folded_text",
+            "hostdx.app.features.profile.flame:folded_stacks_text",
             "call paths, for speedscope or flamegraph.pl, in microseconds a run",
         )
     },

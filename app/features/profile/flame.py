@@ -40,12 +40,12 @@ def call_path_parts(result: CallPaths, _width: int) -> tuple[Part, ...]:
     )
 
 
-def folded_text(session: RunSession, name: str) -> str:
+def folded_stacks_text(session: RunSession, name: str) -> str:
     """Return the folded stacks of a recording, a line each. Raises Failure where it holds no call paths."""
     call_paths = session.find_result(CallPaths)
     if call_paths is None:
         raise Failure(f"report: {name} holds no call paths: its run was made without --call-paths", USAGE)
-    return "".join(f"{line}\n" for tree in call_paths.value for line in fold_stacks(tree))
+    return "".join(f"{line}\n" for tree in call_paths.value for line in stack_lines(tree))
 
 
 def merge_unnamed_addresses(tree: PathTree) -> PathTree:
@@ -215,7 +215,7 @@ def caller_path(tree: PathTree, at: int) -> Sequence[str]:
     return out[::-1]
 
 
-def fold_stacks(tree: PathTree) -> Iterator[str]:
+def stack_lines(tree: PathTree) -> Iterator[str]:
     """`VARIANT;caller;...;function MICROSECONDS` of either side: each function's own time, without what it calls."""
     inner = [[0.0, 0.0] for _ in tree.nodes]
     for n, node in enumerate(tree.nodes):

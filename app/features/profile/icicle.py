@@ -34,11 +34,11 @@ NONE = PathTree(baseline="", variant="", groups=0, kernel=False, waits=False, lo
 
 class Icicle(Reader):
     BINDINGS = [
-        Binding("left,h", "beside(-1)", "to the left", show=False),
-        Binding("right,l", "beside(1)", "to the right", show=False),
+        Binding("left,h", "move_sideways(-1)", "to the left", show=False),
+        Binding("right,l", "move_sideways(1)", "to the right", show=False),
         Binding("enter", "zoom", "zoom in"),
-        Binding("backspace", "out", "zoom out"),
-        Binding("right_square_bracket", "pair", "next pair", show=False),
+        Binding("backspace", "zoom_out", "zoom out"),
+        Binding("right_square_bracket", "next_pair", "next pair", show=False),
     ]
 
     def __init__(self, trees: Sequence[PathTree]) -> None:
@@ -136,7 +136,7 @@ class Icicle(Reader):
             self.at = next_
         self.redraw()
 
-    def action_beside(self, by: int) -> None:
+    def action_move_sideways(self, by: int) -> None:
         chosen = self._boxes.get(self.at)
         if chosen is not None:
             row = sorted((b for b in self._boxes.values() if b.depth == chosen.depth), key=lambda b: b.left)
@@ -147,12 +147,12 @@ class Icicle(Reader):
         if any(self.shown_tree.nodes[number].up == self.at for number in self._boxes):
             self._show_boxes_of(self.at, self.at)
 
-    def action_out(self) -> None:
+    def action_zoom_out(self) -> None:
         if self.root >= 0:
             up = self.shown_tree.nodes[self.root].up
             self._show_boxes_of(up if up < self.root else -1, self.root)
 
-    def action_pair(self) -> None:
+    def action_next_pair(self) -> None:
         self._number = (self._number + 1) % len(self._trees)
         self._show_boxes_of()
 

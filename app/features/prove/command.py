@@ -11,7 +11,7 @@ import click
 
 from hostdx.app.features.prove.sources import (
     SettingsChoice,
-    find_finding,
+    find_worst_finding,
     settings_of_finding,
     settings_of_findings,
     settings_of_profile,
@@ -71,7 +71,7 @@ def _choose_settings(host: Host, name: str | None, profile: str, may_lose: bool 
     _, findings = examine_live_host(lambda: time.monotonic() - began)
     if name is None:
         return settings_of_findings(host, findings, may_lose=may_lose)
-    finding = find_finding(findings, name)
+    finding = find_worst_finding(findings, name)
     if finding is None:
         raise Failure(
             f"prove: {name}: triage has no such finding on this host now; `hostdx triage` lists them", USAGE

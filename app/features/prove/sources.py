@@ -35,7 +35,7 @@ class SettingsChoice(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.settings) and not self.left_out
 
 
-def find_finding(findings: Sequence[Finding], name: str) -> Finding | None:
+def find_worst_finding(findings: Sequence[Finding], name: str) -> Finding | None:
     """Return the finding with that id, or ID|SUBJECT; of several with the id the worst one."""
     return next((finding for finding in findings if name in (finding.key, finding.id)), None)
 

@@ -30,7 +30,7 @@ class NightSettings(msgspec.Struct, frozen=True, kw_only=True):
     fleet: str = ""
 
 
-def command_arguments(wanted: NightSettings) -> tuple[str, ...]:
+def night_arguments(wanted: NightSettings) -> tuple[str, ...]:
     """As `hostdx watch --night` takes them."""
     places = {"--dir": wanted.directory, "--textfile": wanted.textfile, "--fleet": wanted.fleet}
     words = [word for option, place in places.items() if place for word in (option, place)]

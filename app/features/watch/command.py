@@ -126,10 +126,10 @@ def watch(
 
 
 def _install_units(units: InstallableUnits, *, yes: bool, dry_run: bool, only_print: bool) -> int:
-    from hostdx.app.features.watch.timer import check_own_program, has_systemd, install_timer, units_text
+    from hostdx.app.features.watch.timer import check_program_is_safe, has_systemd, install_units, units_text
 
     if os.geteuid() == 0:
-        check_own_program()
+        check_program_is_safe()
     if dry_run:
         from hostdx.app.report.plan_text import plan_lines
 
@@ -142,7 +142,7 @@ def _install_units(units: InstallableUnits, *, yes: bool, dry_run: bool, only_pr
             print_problem(f"watch: not installed: {why}; for who may install it:")
         print_result(units_text(units))
         return 0 if only_print else COULD_NOT
-    install_timer(units, yes=yes)
+    install_units(units, yes=yes)
     print_result(units.installed_text)
     return 0
 
@@ -151,13 +151,13 @@ def _record_incidents() -> int:
     """Until it is stopped. A second recorder of the same book would only write everything twice."""
     from datetime import UTC, datetime
 
-    from hostdx.app.features.watch.incidents.book import BookWriter, book_dir
+    from hostdx.app.features.watch.incidents.book import BookWriter, book_folder
     from hostdx.app.features.watch.incidents.recorder import NICE, IncidentRecorder, PressureTriggers
-    from hostdx.app.features.watch.incidents.summaries import update_summaries
+    from hostdx.app.features.watch.incidents.summaries import summarise_hours
     from hostdx.app.locks import LockFile
 
     lock = LockFile("incidents", "watch --incidents", "watch", f"{datetime.now(UTC):%Y-%m-%d %H:%M}")
-    book, triggers = BookWriter(book_dir(), after_segment=update_summaries), PressureTriggers()
+    book, triggers = BookWriter(book_folder(), after_segment=summarise_hours), PressureTriggers()
     os.nice(NICE)
     print_problem(f"watch: a look every ten seconds goes to {book.folder}; `hostdx incident` reads it")
     try:
@@ -181,10 +181,10 @@ def _serve_incidents(*, install: bool, remove: bool, units: bool, yes: bool, dry
 
 
 def _remove_units(remove_command: str | None = None) -> int:
-    from hostdx.app.features.watch.timer import REMOVE, remove_timer
+    from hostdx.app.features.watch.timer import REMOVE, remove_units
 
     failed = False
-    for removal in remove_timer(remove_command or REMOVE):
+    for removal in remove_units(remove_command or REMOVE):
         change = removal.change_report
         failed = failed or change.state == "failed"
         (print_problem if change.state == "failed" else print_result)(make_printable(change.change_line))
@@ -235,7 +235,7 @@ def _print_headline(history: HostHistory) -> None:
 
 def _print_status() -> int:
     from hostdx.app.features.watch.night import nights_folder
-    from hostdx.app.features.watch.nights import Nights
+    from hostdx.app.features.watch.nights import NightsFolder
     from hostdx.app.features.watch.timer import find_installation
 
     timer = find_installation()
@@ -243,7 +243,7 @@ def _print_status() -> int:
         print_result("not installed; `hostdx watch --install` runs a benchmark set of one minute every night")
     else:
         print_line(f"installed: {' '.join(timer.header.command)}")
-    nights = Nights(nights_folder())
+    nights = NightsFolder(nights_folder())
     if nights.recording_paths:
         last = nights.read_runs()[-1]
         reason = f" ({last.reason})" if last.reason else ""

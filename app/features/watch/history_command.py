@@ -68,9 +68,9 @@ def history(
         }
         deliver_text("history", output, encode_document(document) + "\n")
     elif form == "openmetrics":
-        from hostdx.app.features.watch.openmetrics import metrics_text
+        from hostdx.app.features.watch.openmetrics import openmetrics_text
 
-        deliver_text("history", output, metrics_text(host_history))
+        deliver_text("history", output, openmetrics_text(host_history))
     else:
         from hostdx.app.features.watch.report import nights_document
         from hostdx.app.report.delivery import deliver_document
@@ -88,11 +88,11 @@ def reaches_severity(host_history: HostHistory, fail_on: str | None) -> bool:
 
 
 def _read_history(names: Sequence[str], fleet: Others) -> tuple[HostHistory, Sequence[str]]:
-    from hostdx.app.features.watch.nights import Nights, history_of_recordings
+    from hostdx.app.features.watch.nights import NightsFolder, history_of_recordings
     from hostdx.app.recordings import baselines, store
     from hostdx.app.recordings.sides import find_recordings
 
-    watch = Nights(baselines.baselines_dir() / baselines.WATCH)
+    watch = NightsFolder(baselines.baselines_dir() / baselines.WATCH)
     own = os.uname().nodename
     if not names or (len(names) == 1 and names[0] in (own, baselines.WATCH)):
         if watch.recording_paths:

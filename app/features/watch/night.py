@@ -16,8 +16,8 @@ import msgspec
 from hostdx.app import locks
 from hostdx.app.features.watch.battery import NightSettings, load_benchmark_scenario, night_options
 from hostdx.app.features.watch.fleet_nights import FleetNights, read_fleet_nights
-from hostdx.app.features.watch.nights import Nights
-from hostdx.app.features.watch.openmetrics import write_metrics
+from hostdx.app.features.watch.nights import NightsFolder
+from hostdx.app.features.watch.openmetrics import write_openmetrics
 from hostdx.app.recordings import baselines
 from hostdx.app.run.execution import RunExecution, RunRequest
 from hostdx.app.terminal.failure import Failure
@@ -64,7 +64,7 @@ def measure_night(
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> NightOutcome:
     """Raises Failure: another night is under way, or there is no room for a recording."""
-    nights = Nights(nights_folder())
+    nights = NightsFolder(nights_folder())
     lock = locks.LockFile("watch", "a night of the watch", "watch", f"{now():%H:%M:%S} UTC")
     try:
         undo_killed_nights(complain)
@@ -86,7 +86,7 @@ def measure_night(
         for trouble in filter(None, (*nights.troubles, fleet.trouble)):
             complain(trouble)
         if wanted.textfile:
-            write_metrics(history, Path(wanted.textfile), ended.status)
+            write_openmetrics(history, Path(wanted.textfile), ended.status)
         reason = ended.reason or ""
         return NightOutcome(
             recordings=tuple(recordings),
@@ -99,7 +99,7 @@ def measure_night(
         lock.release_lock()
 
 
-def _measured_already_reason(nights: Nights, now: datetime) -> str:
+def _measured_already_reason(nights: NightsFolder, now: datetime) -> str:
     """Measured already: a timer and a hand, or a clock that was set back over the hour. By the last night only: what a
     wrong clock wrote earlier says nothing."""
     last = next((run for run in reversed(nights.read_runs()) if run.state == "measured"), None)

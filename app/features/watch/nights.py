@@ -48,7 +48,7 @@ class _Index(msgspec.Struct):
 _decoder = Decoder(_Index)
 
 
-class Nights:
+class NightsFolder:
     """One folder of nights. Reading it writes nothing; `write_index` writes the index."""
 
     def __init__(self, folder: Path) -> None:
@@ -168,4 +168,4 @@ def _without_common(runs: Sequence[NightRun], fleet: Others) -> Sequence[NightRu
 
 def baseline_paths(folder: Path) -> tuple[Path, ...]:
     """Return the nights that the newest baseline is made of, or is being made of."""
-    return Nights(folder).baseline_paths
+    return NightsFolder(folder).baseline_paths

@@ -91,7 +91,7 @@ def _event_line(event: Slowdown) -> doc.Toned:
     )
 
 
-def loads_in_line_order(history: HostHistory) -> list[LoadNights]:
+def charted_loads_slow_first(history: HostHistory) -> list[LoadNights]:
     """Loads with a line, those that are or were slow first."""
     turned = {turn.key for event in history.events for turn in event.turns}
     fit = [load for load in history.loads if load.centre and len(load.values) > 1]
@@ -99,7 +99,7 @@ def loads_in_line_order(history: HostHistory) -> list[LoadNights]:
 
 
 def _load_chart_parts(history: HostHistory) -> tuple[doc.Part, ...]:
-    drawn = loads_in_line_order(history)[:_MAX_DRAWN]
+    drawn = charted_loads_slow_first(history)[:_MAX_DRAWN]
     if not drawn:
         return ()
     lines = tuple(_load_line(load) for load in drawn)

@@ -11,9 +11,9 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from hostdx.app.features.watch.report import (
+    charted_loads_slow_first,
     headline_text,
     height_in_line,
-    loads_in_line_order,
     night_ratios,
     nights_text,
 )
@@ -83,7 +83,7 @@ class LoadList(Picker):
             id="loads", title="EACH LOAD OVER THE NIGHTS", empty="no load is in two nights and a baseline"
         )
         self.history = history
-        self.loads = loads_in_line_order(history)
+        self.loads = charted_loads_slow_first(history)
         self._nights = [host_night.night for host_night in history.nights if host_night.state == "measured"]
         self.note = [(f"{nights_text(history)}, {_CHANGED} the host was changed", "dim")]
 

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import msgspec
 
-from hostdx.app.features.watch.battery import WRITES_BYTES, NightSettings, command_arguments, make_night_plan
+from hostdx.app.features.watch.battery import WRITES_BYTES, NightSettings, make_night_plan, night_arguments
 from hostdx.app.run import consent
 from hostdx.app.state import journal_dir, remove_leftovers_and_check_room
 from hostdx.app.terminal.failure import Failure
@@ -68,7 +68,7 @@ class WatchTimer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def night_command(self) -> tuple[str, ...]:
-        return (*own_command(), "watch", "--night", *command_arguments(self.wanted))
+        return (*own_command(), "watch", "--night", *night_arguments(self.wanted))
 
     def install_plan(self) -> Plan:
         """Return what installing it changes, and what a night then does."""
@@ -96,7 +96,7 @@ class WatchTimer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def install_actions(self) -> tuple[Action, ...]:
-        return unit_actions(
+        return install_unit_actions(
             self.files,
             enabled=f"{NAME}.timer",
             risk=f"this host is measured every night: at most {format_size(2 * WRITES_BYTES)} are written",
@@ -104,7 +104,7 @@ class WatchTimer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def install_arguments(self) -> tuple[str, ...]:
-        return ("--install", *command_arguments(self.wanted))
+        return ("--install", *night_arguments(self.wanted))
 
     @property
     def installed_text(self) -> str:
@@ -140,7 +140,7 @@ def units_text(units: InstallableUnits) -> str:
     return "\n\n".join(filter(None, (units.cron_line, *files)))
 
 
-def check_own_program() -> None:
+def check_program_is_safe() -> None:
     """Root's units run nothing that others could replace. Raises Failure."""
     if owner_text := code_writers_objection(own_command()):
         raise Failure(
@@ -149,7 +149,7 @@ def check_own_program() -> None:
         )
 
 
-def unit_actions(files: Mapping[str, str], *, enabled: str, risk: str) -> tuple[Action, ...]:
+def install_unit_actions(files: Mapping[str, str], *, enabled: str, risk: str) -> tuple[Action, ...]:
     """`files`: the text of each unit by its name; `enabled`: the one that is enabled and started."""
     return (
         Action(
@@ -201,11 +201,11 @@ def find_installation(remove_command: str = REMOVE) -> undo.Leftover | None:
     )
 
 
-def install_timer(units: InstallableUnits, *, yes: bool) -> None:
+def install_units(units: InstallableUnits, *, yes: bool) -> None:
     """With consent, journalled, all of it or nothing. Raises Failure."""
     if find_installation(units.remove_command) is not None:
         raise Failure(f"watch: is installed already; `{units.remove_command}` first, to install it otherwise")
-    check_own_program()
+    check_program_is_safe()
     plan = units.install_plan()
     shown = " ".join(("hostdx", "watch", *units.install_arguments[:2], "--dry-run"))
     agreed = consent.ask_consent_for_plan(plan, yes=yes, digest="", shown=shown)
@@ -236,7 +236,7 @@ def install_timer(units: InstallableUnits, *, yes: bool) -> None:
         changes.close_journal()
 
 
-def remove_timer(remove_command: str = REMOVE) -> list[undo.UndoneEntry]:
+def remove_units(remove_command: str = REMOVE) -> list[undo.UndoneEntry]:
     """Return what its installation had made. What was recorded stays. Raises Failure."""
     installation = find_installation(remove_command)
     if installation is None:

@@ -120,9 +120,9 @@ def bar_line(
     return merge_spans([(sign, role_at(x)) for x, sign in enumerate(drawn)])
 
 
-def format_factor(end: float) -> str:
+def format_factor(factor: float) -> str:
     """`1.15 ×`, `1000 ×`: as many digits as tell it, never a power of ten written as one."""
-    return f"{end:.0f} ×" if end >= 10 else f"{end:.3g} ×"
+    return f"{factor:.0f} ×" if factor >= 10 else f"{factor:.3g} ×"
 
 
 def axis_line(width: int, scale: LogScale) -> Line:
@@ -176,12 +176,12 @@ def interval_lines(intervals: Intervals, width: int, *, names: int = 0, sizes: i
     for bar in intervals.bars:
         name = pad_line(text_line(shorten_middle(bar.name, names)), names)
         size = (f"  {bar.size}", wording.word_role(bar.word))
-        drawn = drawn_line(bar, room, scale, intervals.margin)
+        drawn = draw_bar(bar, room, scale, intervals.margin)
         out.append(crop_line([*name, ("  ", "text"), *drawn, size], width))
     return out
 
 
-def drawn_line(bar: Bar, width: int, scale: LogScale, margin: float) -> Line:
+def draw_bar(bar: Bar, width: int, scale: LogScale, margin: float) -> Line:
     """A hollow point is no difference that was called."""
     role, point = wording.word_role(bar.word), "●" if bar.word.is_different else "○"
     return bar_line(bar.ratio, bar.ci95, width, scale, margin=margin, role=role, point=point)

@@ -36,7 +36,7 @@ class LatencySummary(NamedTuple):
     p999_ns: int | None
 
 
-def pool_histograms(session: RunSession, workload: str) -> dict[str, Counter[int]]:
+def pool_latency_histograms(session: RunSession, workload: str) -> dict[str, Counter[int]]:
     """By variant, of the blocks that its value is of: upper bounds in ns and how many operations. A slice batch keeps
     its times as a whole, so the last one may reach some groups further."""
     sides: dict[str, Counter[int]] = {}
@@ -57,13 +57,13 @@ def pool_histograms(session: RunSession, workload: str) -> dict[str, Counter[int
 def latency_summaries(session: RunSession) -> list[LatencySummary]:
     """Of every load that has them, in the order measured."""
     return [
-        summarise_side(workload, variant, side)
+        summarise_latencies(workload, variant, side)
         for workload in session.blocks
-        for variant, side in pool_histograms(session, workload).items()
+        for variant, side in pool_latency_histograms(session, workload).items()
     ]
 
 
-def summarise_side(workload: str, variant: str, side: Counter[int]) -> LatencySummary:
+def summarise_latencies(workload: str, variant: str, side: Counter[int]) -> LatencySummary:
     total = side.total()
     enough = (round(total * (1 - share)) >= MIN_OPERATIONS_ABOVE for _, share in SHARES)
     estimates_ns = (percentile_ns(side.items(), share) for _, share in SHARES)
@@ -135,7 +135,7 @@ _NAME = 30
 
 def latency_figure(session: RunSession, workload: str) -> tuple[Histogram, ...]:
     """Empty where a side has too few operations, or nobody kept their times."""
-    sides = pool_histograms(session, workload)
+    sides = pool_latency_histograms(session, workload)
     bounds = [bound for side in sides.values() for bound in side]
     if not bounds or min(side.total() for side in sides.values()) < MIN_OPERATIONS:
         return ()
@@ -148,7 +148,7 @@ def latency_figure(session: RunSession, workload: str) -> tuple[Histogram, ...]:
         rows.append((wording.variant_title(session, variant), tuple(filled)))
     title = wording.workload_title(session, workload)
     captions = tuple(
-        describe_latency(summarise_side(workload, variant, side)) for variant, side in sides.items()
+        describe_latency(summarise_latencies(workload, variant, side)) for variant, side in sides.items()
     )
     return (Histogram(title, low, high, tuple(rows), captions),)
 

@@ -121,7 +121,7 @@ def _code_lines(row: str, width: int) -> list[Line]:
 def _effects_lines(part: doc.Effects, width: int) -> list[Line]:
     """Each interval in its row where the table, without spare columns if need be, leaves room; else below the
     table; above one with spare columns, which has the same figures once more."""
-    from hostdx.app.report.figures.interval_chart import axis_line, drawn_line, interval_lines, scale_for_bars
+    from hostdx.app.report.figures.interval_chart import axis_line, draw_bar, interval_lines, scale_for_bars
 
     table, drawn = part.table, part.drawn
     while (room := width - _table_width(table)) < _MIN_BAR_CELLS and table.spare:
@@ -135,7 +135,7 @@ def _effects_lines(part: doc.Effects, width: int) -> list[Line]:
     first, *rest = table_lines(table, table_width)
     out = [[*pad_line(first, table_width), *axis_line(room, scale)]]
     for n, line in enumerate(rest):
-        shown = drawn_line(bars[n], room, scale, drawn.margin) if n in bars else []
+        shown = draw_bar(bars[n], room, scale, drawn.margin) if n in bars else []
         out.append([*pad_line(line, table_width), *shown])
     return out
 

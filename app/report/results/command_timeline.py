@@ -140,7 +140,7 @@ def quarter_table(by_field: dict[TimelineField, dict[str, list[Points]]]) -> Tab
                 (
                     field.title,
                     variant,
-                    *quarter_means(points, field),
+                    *quarter_mean_texts(points, field),
                     format_amount(most, field),
                     str(len(runs)),
                 )
@@ -148,7 +148,7 @@ def quarter_table(by_field: dict[TimelineField, dict[str, list[Points]]]) -> Tab
     return Table(("what", "variant", *wording.QUARTERS, "most", "runs"), tuple(rows), frozenset(range(2, 8)))
 
 
-def quarter_means(points: Points, field: TimelineField) -> tuple[str, ...]:
+def quarter_mean_texts(points: Points, field: TimelineField) -> tuple[str, ...]:
     """The means of the four quarters of the time."""
     last_s = points[-1][0]
     parts: list[list[float]] = [[], [], [], []]

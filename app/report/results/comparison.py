@@ -220,7 +220,7 @@ def _verdict_parts(result: ComparedRecordings) -> list[doc.Part]:
         return parts
     parts += [
         doc.paragraph_of(*_attribution_words(result)),
-        *(doc.paragraph_of(line) for line in list_doubts(result)),
+        *(doc.paragraph_of(line) for line in comparison_doubts(result)),
     ]
     experiments = result.fingerprints.attribution.experiments
     if experiments:
@@ -460,7 +460,7 @@ def _method_parts(result: ComparedRecordings) -> list[doc.Part]:
         SAYS.text("compared-intervals", loads=len(result.effects), margin=result.margin),
     ]
     items: list[doc.Words] = [(text,) for text in texts]
-    for name, share in allowances_by_group(result).items():
+    for name, share in run_scatter_by_group(result).items():
         sources = "; ".join(load_group_of(name).sources)
         items.append(
             (f"Run to run {format_percent(share)}, taken for want of repeated runs,", f"{name}: {sources}.")
@@ -481,7 +481,7 @@ def _side_row(name: str, side: RecordedSide) -> tuple[str, ...]:
     )
 
 
-def list_doubts(result: ComparedRecordings) -> list[str]:
+def comparison_doubts(result: ComparedRecordings) -> list[str]:
     emulated_sides = [name for name, side in (("A", result.a), ("B", result.b)) if side.emulated]
     lines = [f"{emulation_text(' and '.join(emulated_sides))}."] if emulated_sides else []
     if result.one_boot:
@@ -516,7 +516,7 @@ def list_doubts(result: ComparedRecordings) -> list[str]:
     if result.a.runs == result.b.runs == 1:
         unit = "boots" if result.a.boots else "runs"
         usual = ", ".join(
-            f"{name} {format_percent(share)}" for name, share in allowances_by_group(result).items()
+            f"{name} {format_percent(share)}" for name, share in run_scatter_by_group(result).items()
         )
         spread = (
             "the spread inside the runs is a lower bound of the spread between runs"
@@ -565,7 +565,7 @@ def _meaning_of_here(result: ComparedRecordings) -> list[doc.Part]:
     ]
 
 
-def allowances_by_group(result: ComparedRecordings) -> dict[str, float]:
+def run_scatter_by_group(result: ComparedRecordings) -> dict[str, float]:
     """By group of loads, how far runs lie apart (one standard deviation), where that was reckoned with."""
     return {e.group: e.allowance for e in result.effects if e.allowance}
 

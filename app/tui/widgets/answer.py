@@ -67,7 +67,7 @@ def headline_lines(
 ) -> list[Line]:
     """The sentence, on the tint of its severity."""
     most = MAX_HEADLINE_LINES if screen_height >= HIGH_LINES else MAX_LOW_HEADLINE_LINES
-    run_answer = find_headline_answer(session, growing=growing)
+    run_answer = find_headline_answer(session, is_running=growing)
     edge = (" ▌ ", f"{run_answer.weight}@{run_answer.weight}")
     rows = limit_lines(wrap_text(run_answer.sentence, width - 4, "strong"), most, width - 4)
     out = [tinted_line([edge, *row], width, run_answer.weight) for row in rows]

@@ -104,7 +104,7 @@ def test_a_line_out_of_range_is_left_out_counted_and_told_everywhere(tmp_path: P
     assert len(session.blocks["w"]) == 1
     assert session.unsound == 2
     assert session.ended is not None
-    assert json_document.make_document(session, None)["left_out"] == {"lines out of range": 2}
+    assert json_document.run_as_json(session, None)["left_out"] == {"lines out of range": 2}
     assert read_run_summaries([path])[0].left_out == 2
     without = load_recording(
         write_recording(tmp_path / "sound.jsonl", block(1.0), ev.RunEnded(t=3.0, status="done"))

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.report.confirmation import local_mounts
+from hostdx.app.report.confirmation import disk_mounts
 from hostdx.app.report.figures.interval_chart import scale_for_bars
 from hostdx.app.report.figures.verdict_table import VerdictRow, make_bars
 from hostdx.app.report.forms.svg import bar_svg, chart_svg
@@ -59,4 +59,4 @@ def make_host(*mounts: tuple[str, str]) -> RunSession:
 def test_a_foreign_recording_s_type_of_a_file_system_that_is_no_word_is_none_of_ours() -> None:
     session = make_host(ROOT)
     session.apply(ev.FactRead(t=0.0, subject="mount:/data", name="type", value={"a": 1}, source="mountinfo"))
-    assert list(local_mounts(session)) == [ROOT]
+    assert list(disk_mounts(session)) == [ROOT]

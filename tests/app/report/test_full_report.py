@@ -116,7 +116,7 @@ def test_a_truncated_recording_says_so(tmp_path: Path) -> None:
         path.write_bytes(b"".join(lines[:cut]))
         session = load_recording(path)
         assert "has no end" in document_markdown.render_markdown(make_report_document(session, "r.jsonl"))
-        assert json_document.make_document(session, "r.jsonl")["status"] == "failed"
+        assert json_document.run_as_json(session, "r.jsonl")["status"] == "failed"
 
 
 def test_an_own_commands_arguments_are_shown_only_where_asked_for() -> None:

@@ -199,7 +199,7 @@ def test_levels_that_both_sides_climb_alike_are_no_steady_ones(
 def test_comparisons_without_an_interval_leave_no_check_mark() -> None:
     """demo:numa: 4 of 12 comparisons have an interval, and theirs is narrow; of the others nothing is known."""
     session = load_recording(DEMO.with_name("numa.jsonl"))
-    few = wording.count_unresolved(session)
+    few = wording.count_unresolved_verdicts(session)
     resolved = [
         v
         for v in session.verdicts.values()

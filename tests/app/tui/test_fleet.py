@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from hostdx.app.features.fleet import screen as fleet_screen
-from hostdx.app.features.fleet.node_names import node_matcher
+from hostdx.app.features.fleet.node_names import node_set_matcher
 from hostdx.app.features.fleet.screen import FleetScreen
 from hostdx.app.features.fleet.table import NodePicker
 from hostdx.app.features.watch.report import nights_document
@@ -131,7 +131,7 @@ async def test_a_folder_is_judged_by_a_child(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr("hostdx.app.tui.requests.run_hostdx", child)
     async with run_app(tmp_path, triage="triage") as (app, pilot):
-        fleet_screen.open_folder(app, Path("/srv/answers"))
+        fleet_screen.open_fleet_folder(app, Path("/srv/answers"))
         await settle(pilot)
         assert isinstance(app.screen, FleetScreen)
         await keys(pilot, "R")
@@ -148,13 +148,13 @@ def test_sets_of_nodes(has_own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         "node[007,009]": ["node007", "node009"],
     }
     for words, subset in expected.items():
-        fits = node_matcher(words)
+        fits = node_set_matcher(words)
         assert fits is not None and [name for name in names if fits(name)] == subset
     if has_own:
-        but = node_matcher("node[000-003],!node[001-002]")
+        but = node_set_matcher("node[000-003],!node[001-002]")
         assert but is not None and [name for name in names if but(name)] == ["node000", "node003"]
     for words in ("node", "node[0", "a b,c", "[", "x" * 1000 + ",", "\x1b[31m,"):
-        assert node_matcher(words) is None
+        assert node_set_matcher(words) is None
 
 
 def slowed_history(nights: int = 40, suspect: str = "6.12", title: str = "fork") -> HostHistory:

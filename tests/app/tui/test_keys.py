@@ -55,7 +55,7 @@ BY_STATE = (
 MEANINGS = {
     "move": ("move", "scroll", "other", "focus_next", "focus_previous"),
     "go on": ("start", "name", "take", "choose", "change", "prove", "zoom", "open", "wait"),
-    "sideways": ("measure", "beside"),
+    "sideways": ("select_measure", "move_sideways"),
     "leave": ("back", "leave", "refuse", "later", "clear"),
     "the item of that number": ("ask", "digit"),
     "yes": ("agree", "undo"),

@@ -19,10 +19,10 @@ from hostdx.app.features.health.node_class import (
     SCHEMA,
     LoadKey,
     NodeClass,
-    deviation_below,
+    deviation_below_median,
     level_of_logs,
     make_class_load,
-    undisturbed_rounds,
+    undisturbed_round_logs,
 )
 from hostdx.app.features.health.speed import (
     FULL_ROUNDS,
@@ -63,7 +63,7 @@ def series_draw(name: str, block_s: float) -> Draw:
 
 
 def recorded_draws(folder: Path) -> dict[LoadKey, Draw]:
-    runs = [undisturbed_rounds(load_recording(path)) for path in sorted(folder.glob("*.jsonl"))]
+    runs = [undisturbed_round_logs(load_recording(path)) for path in sorted(folder.glob("*.jsonl"))]
 
     def draw_of(key: LoadKey) -> Draw:
         of_load = [run[key] for run in runs if len(run.get(key, ())) >= MIN_ROUNDS]
@@ -97,7 +97,7 @@ def make_class(simulated: SimulatedClass, rng: random.Random) -> NodeClass:
     for key, draw in simulated.draws.items():
         nodes = [draw(rng, True) for _ in range(CLASS_NODES)]
         levels = [level_of_logs(rounds) + rng.gauss(0, simulated.node_spread[key]) for rounds in nodes]
-        loads.append(make_class_load(key, levels, [deviation_below(rounds) for rounds in nodes]))
+        loads.append(make_class_load(key, levels, [deviation_below_median(rounds) for rounds in nodes]))
     return NodeClass(schema=SCHEMA, name=simulated.name, loads=tuple(loads))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.app.features.profile.flame import fold_stacks
+from hostdx.app.features.profile.flame import stack_lines
 from hostdx.probes.engine.command.supervised import Supervisors
 from hostdx.probes.profile.call_profile import CallProfile
 from hostdx.probes.profile.symbols import FrameNames
@@ -77,6 +77,6 @@ def test_call_paths_hold_the_wait_and_the_computing(supervisors: Supervisors, tm
     by_name = {node.name: node for node in tree.nodes if node.name.endswith("fsync")}
     assert sum(node.variant_s for node in by_name.values()) > 0
     assert all(node.baseline_s == 0 for node in by_name.values())
-    lines = list(fold_stacks(tree))
+    lines = list(stack_lines(tree))
     assert any(line.startswith("B;waiting;") and "fsync" in line for line in lines)
     assert not any(line.startswith("A;") and "fsync" in line for line in lines)

@@ -27,7 +27,7 @@ def triage(programs: bool, **values: object) -> int:
     from hostdx.app.features.fleet.launch.rounds import MARGIN
 
     fleet = make_campaign(TRIAGE, {"programs": True} if programs else {}, values)
-    fleet.triage_nodes(programs=programs)
+    fleet.triage_nodes(ask_programs=programs)
     return report_and_get_exit_status(fleet, MARGIN)
 
 

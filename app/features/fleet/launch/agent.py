@@ -53,7 +53,7 @@ class AgentTrouble(Exception):
     """Why nothing was run here."""
 
 
-def say_fields(**fields: object) -> None:
+def write_fields_as_json(**fields: object) -> None:
     write_stdout_or_drop(MARK + json.dumps(fields).encode() + b"\n")
 
 
@@ -66,12 +66,12 @@ def write_stdout_or_drop(data: bytes) -> None:
         pass
 
 
-def candidate_places() -> list[str]:
+def candidate_agent_folders() -> list[str]:
     home = os.path.expanduser("~")  # noqa: PTH111
     return [place for place in ("/dev/shm", os.environ.get("TMPDIR", ""), home) if place.startswith("/")]
 
 
-def sweep_leftovers(place: str) -> None:
+def delete_dead_agents_folders(place: str) -> None:
     """What an agent that was killed left; its command may still be at work, and holds the lock then."""
     mine = f"{PREFIX}{os.geteuid()}-"
     try:
@@ -101,18 +101,18 @@ def lock_folder(folder: str) -> int:
     return held
 
 
-def make_locked_folder(size: int) -> tuple[str, int]:
+def make_locked_folder(bundle_bytes: int) -> tuple[str, int]:
     """A private directory (mode 700) where programs may be executed, and the lock on it. Raises Trouble."""
     refused = []
-    for place in candidate_places():
-        sweep_leftovers(place)
+    for place in candidate_agent_folders():
+        delete_dead_agents_folders(place)
         try:
             space = os.statvfs(place)
             if space.f_flag & os.ST_NOEXEC:
                 refused.append(f"{place}: noexec")
                 continue
-            if space.f_bavail * space.f_frsize < size * ROOM_FACTOR:
-                refused.append(f"{place}: less than {size * ROOM_FACTOR >> 20} MiB free")
+            if space.f_bavail * space.f_frsize < bundle_bytes * ROOM_FACTOR:
+                refused.append(f"{place}: less than {bundle_bytes * ROOM_FACTOR >> 20} MiB free")
                 continue
             folder = f"{place}/{PREFIX}{os.geteuid()}-{os.urandom(8).hex()}"
             os.mkdir(folder, 0o700)  # noqa: PTH102
@@ -185,11 +185,11 @@ class AgentCommand:
     def _is_overdue_to_stop(self) -> bool:
         return self._stop_s is not None and time.monotonic() > self._stop_s + STOPPING_S
 
-    def pump_output(self, wake: int) -> dict[str, object]:
+    def pump_output(self, wake_fd: int) -> dict[str, object]:
         """Return how it ended."""
         out, err = self._process.stdout, self._process.stderr
         assert out is not None and err is not None
-        watched = {out.fileno(), err.fileno(), wake, 0}
+        watched = {out.fileno(), err.fileno(), wake_fd, 0}
         closed_s = 0.0
         while watched & {out.fileno(), err.fileno()} and not self._is_overdue_to_stop:
             for ready in select.select(sorted(watched), [], [], 1.0)[0]:
@@ -198,14 +198,14 @@ class AgentCommand:
                     self._hand_output_on(data)
                 elif ready == err.fileno():
                     self._last_words = (self._last_words + data)[-MAX_LAST_WORDS_BYTES:]
-                elif ready == wake or not data:
+                elif ready == wake_fd or not data:
                     self.stop()
                 if not data:
                     watched.discard(ready)
         status = self._process.poll()
         while status is None and not self._is_overdue_to_stop:  # its output is closed, and it may live on
-            if select.select([wake], [], [], 0.05)[0]:
-                os.read(wake, CHUNK)
+            if select.select([wake_fd], [], [], 0.05)[0]:
+                os.read(wake_fd, CHUNK)
                 self.stop()
             elif not closed_s:
                 closed_s = time.monotonic()
@@ -231,7 +231,7 @@ class AgentCommand:
         return self._last_words.decode("utf-8", "backslashreplace")
 
 
-def catch_stop_signals() -> int:
+def route_stop_signals_to_fd() -> int:
     """A descriptor that can be read from when this process is to end: whoever started it may have blocked signals."""
     reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
@@ -242,9 +242,9 @@ def catch_stop_signals() -> int:
 
 
 def main(source: IO[bytes]) -> None:
-    wake = catch_stop_signals()
+    wake = route_stop_signals_to_fd()
     asked: AgentOrder = json.loads(source.readline())
-    say_fields(hello=1, python=f"cp3{sys.version_info[1]}{sys.abiflags}-{os.uname().machine}")
+    write_fields_as_json(hello=1, python=f"cp3{sys.version_info[1]}{sys.abiflags}-{os.uname().machine}")
     folder, held = "", -1
     try:
         if not 0 < asked["size"] <= MAX_BUNDLE_BYTES:
@@ -260,13 +260,13 @@ def main(source: IO[bytes]) -> None:
         if asked["ahead"]:
             first = AgentCommand([*start, *asked["ahead"]], env, held, asked["most"], hands_on_output=False)
             first.pump_output(wake)
-            say_fields(ready=1)
+            write_fields_as_json(ready=1)
             if first.is_stopped or select.select([0, wake], [], [])[0] != [0] or not os.read(0, 1):
                 raise AgentTrouble("told to stop before it began")
         argv = [*start, *asked["argv"]]
         if asked["records"]:  # told to stop where this process is killed
             argv += ["--recording", f"{folder}/recording.jsonl", "--tied", str(os.getpid())]
-        say_fields(began=1)
+        write_fields_as_json(began=1)
         while (early := asked["begin_s"] - time.time()) > 0:
             if select.select([0, wake], [], [], early)[0]:
                 raise AgentTrouble("told to stop before it began")
@@ -274,16 +274,16 @@ def main(source: IO[bytes]) -> None:
         if "left" in ended:
             folder = ""  # it still works there; the next one clears up
         elif state:
-            remove_empty_folders(state)
+            delete_empty_folders_in(state)
     except (AgentTrouble, OSError) as why:
         ended = {"trouble": str(why)}
     finally:
         if folder:
             shutil.rmtree(folder, ignore_errors=True)
-    say_fields(**ended)
+    write_fields_as_json(**ended)
 
 
-def remove_empty_folders(state: str) -> None:
+def delete_empty_folders_in(state: str) -> None:
     """The directories in which nothing was kept."""
     for below in ("hostdx/journal", "hostdx/recordings", "hostdx", ""):
         try:

@@ -27,22 +27,22 @@ class SharedChange(msgspec.Struct, frozen=True, kw_only=True):
     nodes_by_old_value: dict[str, tuple[str, ...]]
 
 
-class PlanGroup(msgspec.Struct, frozen=True, kw_only=True):
+class ConsentGroup(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes that would make the same changes, whatever is there now."""
 
     nodes: tuple[str, ...]
     changes: tuple[SharedChange, ...]
 
 
-def read_plan(path: Path, scenario: str, status: int) -> tuple[Plan | None, AnswerState, str]:
+def read_plan(path: Path, scenario: str, exit_status: int) -> tuple[Plan | None, AnswerState, str]:
     """Return what `plan --json` said on a node; None with the state and the reason where nothing is to be run there."""
     try:
         plan: Plan = _plans.decode(read_trusted_file(path, MAX_PLAN_BYTES))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OSError) as error:
         refused = _read_refusal(path)
         return (None, "skipped", refused) if refused else (None, "rubbish", f"its plan is none: {error}")
-    if plan.refusal or status:
-        return None, "skipped", plan.refusal or f"exit status {status}"
+    if plan.refusal or exit_status:
+        return None, "skipped", plan.refusal or f"exit status {exit_status}"
     if plan.scenario != scenario or not _DIGEST.fullmatch(plan.digest) or len(plan.actions) > _MAX_ACTIONS:
         return None, "rubbish", "its plan is not one of the scenario that was asked for"
     return plan, "answered", ""
@@ -60,7 +60,7 @@ def _read_refusal(path: Path) -> str:
         return ""
 
 
-def group_plans(plans: Mapping[str, Plan]) -> list[PlanGroup]:
+def group_plans_to_consent(plans: Mapping[str, Plan]) -> list[ConsentGroup]:
     """Of the plans that somebody must agree to, the largest group first."""
     alike: dict[bytes, list[str]] = {}
     for node, plan in plans.items():
@@ -77,10 +77,10 @@ def ask_which_may_start(
     plans: Mapping[str, Plan], *, yes: bool, show: Callable[[str], None], fold: Callable[[Iterable[str]], str]
 ) -> set[str]:
     """The nodes whose plans may be carried out: those that ask for nothing, and those of groups that were agreed to."""
-    plan_groups = group_plans(plans)
+    plan_groups = group_plans_to_consent(plans)
     may = {node for node, plan in plans.items() if not plan.needs_consent}
     for number, group in enumerate(plan_groups, 1):
-        for line in group_lines(group, fold):
+        for line in consent_group_lines(group, fold):
             show(line)
         if yes or consent.ask_yes_no(
             f"go ahead on these {len(group.nodes)} nodes ({number} of {len(plan_groups)})? [y/N] "
@@ -89,7 +89,7 @@ def ask_which_may_start(
     return may
 
 
-def group_lines(group: PlanGroup, fold: Callable[[Iterable[str]], str]) -> Iterable[str]:
+def consent_group_lines(group: ConsentGroup, fold: Callable[[Iterable[str]], str]) -> Iterable[str]:
     yield f"{len(group.nodes)} nodes ({fold(group.nodes)}) would change:"
     for change in group.changes:
         new = f" to {change.action.new[:_WORDS]}" if change.action.new is not None else ""
@@ -106,7 +106,7 @@ def _asking_actions(plan: Plan) -> list[Action]:
     return [action for action in plan.actions if action.needs_consent]
 
 
-def _plan_group(nodes: Sequence[str], asked: Sequence[Sequence[Action]]) -> PlanGroup:
+def _plan_group(nodes: Sequence[str], asked: Sequence[Sequence[Action]]) -> ConsentGroup:
     changes = []
     for actions in zip(*asked, strict=True):
         old: dict[str, list[str]] = {}
@@ -115,4 +115,4 @@ def _plan_group(nodes: Sequence[str], asked: Sequence[Sequence[Action]]) -> Plan
         changes.append(
             SharedChange(action=actions[0], nodes_by_old_value={k: tuple(v) for k, v in old.items()})
         )
-    return PlanGroup(nodes=tuple(nodes), changes=tuple(changes))
+    return ConsentGroup(nodes=tuple(nodes), changes=tuple(changes))

@@ -111,14 +111,14 @@ class NodeCall:
         self._wire = wire
         self._began_s = self._sign_s = self._now()
         self._phase = "connecting"
-        wire.send(self.errand.order_head(self.node))
+        wire.send(self.errand.order_header_line(self.node))
 
     @property
     def is_starting(self) -> bool:
         """True until its Python has said its first word: until then ssh and the login cost this host CPU time."""
         return self._phase in ("waiting", "connecting", "looking")
 
-    def discount_time(self, seconds: float) -> None:
+    def discount_deaf_time(self, seconds: float) -> None:
         """Leave out a time in which the launcher did not listen: an answer may lie in the pipe unread."""
         now = self._now()  # what began in that time began no later than now
         self._began_s = min(now, self._began_s + seconds)
@@ -126,13 +126,13 @@ class NodeCall:
         if self._stop_s is not None:
             self._stop_s = min(now, self._stop_s + seconds)
 
-    def start_command(self) -> None:
+    def let_command_start(self) -> None:
         """Its turn has come: it begins, at once or when it is ready."""
         self.going = True
         if self._phase == "ready" and self._wire is not None:
             self._wire.send(b"g")
 
-    def restart_silence(self) -> None:
+    def restart_silence_clock(self) -> None:
         """A part of the bundle went out."""
         self._sign_s = self._now()
 
@@ -180,14 +180,14 @@ class NodeCall:
         elif now > self._sign_s + self._max_silence_s():
             self._give_up("hung", f"no answer for {now - self._sign_s:.0f} s while {_DOING[self._phase]}")
 
-    def close_call(self, status: int | None) -> NodeAnswer:
-        """The connection is gone; `status` is ssh's, None where it was cut off. The first call decides. `file` is
+    def close_call(self, ssh_status: int | None) -> NodeAnswer:
+        """The connection is gone; `ssh_status` is ssh's, None where it was cut off. The first call decides. `file` is
         what the node sent, whole and as it came; None where there is nothing to read."""
         if self.answer is None:
             if self._file >= 0:
                 os.close(self._file)
                 self._file = -1
-            state, reason = self._verdict or self._end_state(status)
+            state, reason = self._verdict or self._end_state(ssh_status)
             self._phase = "over"
             is_answered = state == "answered"
             if not is_answered:
@@ -224,7 +224,7 @@ class NodeCall:
         elif word.ready and self._phase == "sending":
             self._phase = "ready"
             if self.going:
-                self.start_command()
+                self.let_command_start()
         elif word.began and self._phase in ("sending", "ready"):
             self._phase, self._bytes = "running", 0
         elif word.is_last:

@@ -80,9 +80,9 @@ class FleetCampaign:
         """Those without an answer yet: of an earlier start, what was answered stands."""
         return [node for node in nodes if self._answer_state(node, round) != "answered"]
 
-    def triage_nodes(self, *, programs: bool = False) -> None:
-        """Every node's triage. `programs`: the nodes ask their own programs, too."""
-        errand = self._reading_order((TRIAGE, "--json", *(["--programs"] if programs else [])))
+    def triage_nodes(self, *, ask_programs: bool = False) -> None:
+        """Every node's triage. `ask_programs`: the nodes ask their own programs, too."""
+        errand = self._reading_order((TRIAGE, "--json", *(["--programs"] if ask_programs else [])))
         self._make_calls(
             "triage",
             self.unanswered_nodes(self.head.nodes, 0),

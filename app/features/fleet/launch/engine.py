@@ -53,7 +53,7 @@ MIN_VERSION = (1, 10)
 NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_")
 
 
-def check_version() -> None:
+def check_clustershell_version() -> None:
     installed_version = tuple(parse_unsigned(part) or 0 for part in _version.split(".")[:2])
     if installed_version < MIN_VERSION:
         raise Failure(
@@ -231,7 +231,7 @@ class _Connection(EventHandler):  # type: ignore[misc]
 
     def ev_written(self, _worker: ShellWorker, _node: str, _sname: str, size: int) -> None:
         self._out -= size
-        self._call.restart_silence()
+        self._call.restart_silence_clock()
         self._write_more()
 
     def ev_hup(self, _worker: ShellWorker, _node: str, rc: int | None) -> None:
@@ -280,7 +280,7 @@ class ConnectionEngine(EventHandler):  # type: ignore[misc]
         """`take_answer` gets each answer as it comes; `every` is called a few times a second. `shared`: the nodes
         have the bundle, and nothing need be sent to them: ClusterShell's tree will do, where the site has one.
         """
-        check_version()
+        check_clustershell_version()
         logging.getLogger("ClusterShell").addHandler(logging.NullHandler())
         logging.getLogger("ClusterShell").propagate = False
         self._take_answer, self._every = take_answer, every
@@ -307,18 +307,20 @@ class ConnectionEngine(EventHandler):  # type: ignore[misc]
         self._heard_s = 0.0  # when the launcher listened last
         self.interrupted = self._told_to_stop = False
 
-    def run_calls(self, calls: Sequence[NodeCall], most: int, at_once: int, racks: Mapping[str, str]) -> None:
+    def run_calls(
+        self, calls: Sequence[NodeCall], fanout: int, per_rack: int, racks: Mapping[str, str]
+    ) -> None:
         """All of them, to their answers; after a Ctrl-C those under way are asked to stop, the others not begun.
 
-        `most` at a time, and `at_once` of each rack; nodes of which nobody said a rack are one. As many more are made
+        `fanout` at a time, and `per_rack` of each rack; nodes without a rack share one. As many more are made
         ready meanwhile, where their errand says how.
         """
-        self._task.set_info("fanout", most)
+        self._task.set_info("fanout", fanout)
         self._waiting = {}
         for call in reversed(calls):
             self._waiting.setdefault(racks.get(call.node, ""), []).append(call)
         timer = self._task.timer(TICK_S, handler=self, interval=TICK_S, autoclose=True)
-        self._most, self._at_once, self._racks = most, at_once, racks
+        self._most, self._at_once, self._racks = fanout, per_rack, racks
         self._heard_s = time.monotonic()
         try:
             with handle_signals_by(self._on_signal), hold_back_signals():  # where a thread gets it
@@ -336,7 +338,7 @@ class ConnectionEngine(EventHandler):  # type: ignore[misc]
         self._heard_s = now
         for call in list(self._open.values()):
             if late_s > TICK_S:
-                call.discount_time(late_s)
+                call.discount_deaf_time(late_s)
             call.give_up_if_silent()
         self._start_waiting()
         self._every()
@@ -373,7 +375,7 @@ class ConnectionEngine(EventHandler):  # type: ignore[misc]
             rack = self._racks.get(node, "")
             if not call.going and at_work[rack] < self._at_once:
                 at_work[rack] += 1
-                call.start_command()
+                call.let_command_start()
 
     def _close_call(self, answer: NodeAnswer) -> None:
         if self._open.pop(answer.node, None) is not None:

@@ -37,23 +37,23 @@ class NodeBundle(msgspec.Struct, frozen=True, kw_only=True):
     parts: frozenset[str] = frozenset()
 
 
-def make_node_bundle(shared: str) -> NodeBundle:
+def make_node_bundle(shared_path: str) -> NodeBundle:
     """Raises Failure."""
-    path = Path(shared or read_env_variable(STARTED_AS) or _bundle_of_tree())
+    path = Path(shared_path or read_env_variable(STARTED_AS) or _bundle_of_tree())
     try:
         data = read_trusted_file(path, MAX_BUNDLE_BYTES)
         manifest = json.loads(zipfile.ZipFile(io.BytesIO(data)).read("manifest.json"))
         parts = frozenset(name for name in manifest["parts"] if name.startswith("cp"))
     except OSError as error:
-        location_hint = "here too, so that its checksum is known; " if shared else ""
+        location_hint = "here too, so that its checksum is known; " if shared_path else ""
         raise Failure(f"fleet: {path}: cannot be read {location_hint}({error.strerror})", USAGE) from None
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError):
         raise Failure(
             f"fleet: {path}: is no bundle of hostdx; `hostdx bundle -o {path}` makes one", USAGE
         ) from None
     return NodeBundle(
-        data=b"" if shared else data,
-        shared=shared,
+        data=b"" if shared_path else data,
+        shared=shared_path,
         size=len(data),
         sha256=hashlib.sha256(data).hexdigest(),
         parts=parts,
@@ -124,7 +124,7 @@ class NodeOrder(NodeBundle, frozen=True, kw_only=True):
         """
         source = 'f=open(0,"rb",closefd=False);'
         if node:
-            packed = b64encode(compress(self.order_head(node))).decode()
+            packed = b64encode(compress(self.order_header_line(node))).decode()
             source = f'import base64,io,zlib;f=io.BytesIO(zlib.decompress(base64.b64decode("{packed}")));'
         names = shlex.join([self.python] if self.python else PYTHONS)
         first = f"{self.become} -n -- " if self.become else ""
@@ -135,7 +135,7 @@ class NodeOrder(NodeBundle, frozen=True, kw_only=True):
         )
         return f"exec /bin/sh -c {shlex.quote(script)}"
 
-    def order_head(self, node: str) -> bytes:
+    def order_header_line(self, node: str) -> bytes:
         order = {
             "node": node,
             "argv": self.argv,

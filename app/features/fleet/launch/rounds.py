@@ -41,7 +41,7 @@ def retest_suspects(fleet: FleetCampaign, declared: Sequence[Option], plans: dic
             plans |= fleet.ask_consents(fleet.fetch_plans(missing, command_arguments(chosen), number), number)
         asked = {name: plans[name] for name in names if name in plans}
         loads = set() if together else loads_to_retest(screened, rounds, suspects)
-        words, fewer = shorten_run(declared, chosen, loads, asked.values())
+        words, fewer = short_run_arguments(declared, chosen, loads, asked.values())
         print_note(
             f"retest {number}: {count_noun(len(suspects), 'suspect')} beside "
             f"{count_noun(len(names) - len(suspects), 'peer')}"
@@ -54,7 +54,7 @@ def retest_suspects(fleet: FleetCampaign, declared: Sequence[Option], plans: dic
         silent = [name for name in suspects if name not in rounds[-1]]
 
 
-def shorten_run(
+def short_run_arguments(
     declared: Sequence[Option], chosen: Mapping[str, Json], loads: set[str], plans: Collection[Plan]
 ) -> tuple[list[str], int]:
     """The arguments of a run of these loads alone, with their share of the time, and how many they are.

@@ -28,7 +28,7 @@ _SEGMENT = re.compile(r"looks-[0-9]+-[0-9a-z]+-[0-9]+\.jsonl")
 _DECODER = msgspec.json.Decoder(HostLook | BlockedTasksLook)
 
 
-def book_dir() -> Path:
+def book_folder() -> Path:
     return state_dir() / "incidents"
 
 
@@ -81,7 +81,7 @@ class BookWriter:
     def _remove_oldest_segments(self) -> None:
         """The newest segments stay, up to the limit, with room for one more."""
         room = self._max_bytes - self._max_bytes // 32
-        for path in reversed(segment_files(self.folder)):
+        for path in reversed(book_segments(self.folder)):
             with contextlib.suppress(OSError):
                 room -= path.stat().st_size
                 if room < 0:
@@ -93,7 +93,7 @@ class BookWriter:
             self._fd = -1
 
 
-def segment_files(folder: Path) -> list[Path]:
+def book_segments(folder: Path) -> list[Path]:
     """The files of the book, the oldest first. Raises OSError."""
     return sorted(path for path in folder.iterdir() if _SEGMENT.fullmatch(path.name))
 
@@ -115,7 +115,7 @@ def read_book(folder: Path) -> IncidentBook:
     """The times of a boot follow its last clock: a clock that was set in between moves no look. Raises OSError."""
     boots: defaultdict[str, list[HostLook | BlockedTasksLook]] = defaultdict(list)
     unreadable = 0
-    for path in segment_files(folder):
+    for path in book_segments(folder):
         for look in read_looks(path):
             if look is None:
                 unreadable += 1

@@ -46,10 +46,10 @@ def incident(at: str | None, since_s: float | None, worst: bool, form: str, outp
     Reads the incident book, which `hostdx watch --incidents` writes.
     """
     from hostdx.app.features.watch.incidents.answer import choose_incidents, judge_book
-    from hostdx.app.features.watch.incidents.book import book_dir, read_book
+    from hostdx.app.features.watch.incidents.book import book_folder, read_book
     from hostdx.app.features.watch.incidents.summaries import read_summaries
 
-    folder = book_dir()
+    folder = book_folder()
     try:
         book = read_book(folder)
     except FileNotFoundError:

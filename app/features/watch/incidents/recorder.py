@@ -11,8 +11,8 @@ from typing import Protocol
 
 import msgspec
 
-from hostdx.app.features.watch.incidents.book import MAX_BOOK_BYTES, BookWriter, book_dir
-from hostdx.app.features.watch.timer import quote_unit_command, unit_actions
+from hostdx.app.features.watch.incidents.book import MAX_BOOK_BYTES, BookWriter, book_folder
+from hostdx.app.features.watch.timer import install_unit_actions, quote_unit_command
 from hostdx.app.terminal.invocation import own_command
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running.host_looks import (
@@ -35,7 +35,7 @@ REST_S, SHORT_REST_S = 300.0, 60.0
 TRIGGER = b"some 200000 2000000"
 
 
-class Waiter(Protocol):
+class PressureWaiter(Protocol):
     """Waits, at most so many seconds; True where pressure ended the wait."""
 
     def __call__(self, seconds: float) -> bool: ...
@@ -77,7 +77,7 @@ class IncidentRecorder:
     def __init__(
         self,
         book: BookWriter,
-        wait: Waiter,
+        wait: PressureWaiter,
         *,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
@@ -93,11 +93,11 @@ class IncidentRecorder:
         self._close_until_s = -math.inf
         self._next_close_s, self._rest_s = 0.0, REST_S
 
-    def record(self, looks: int | None = None) -> None:
+    def record(self, max_looks: int | None = None) -> None:
         """Until it is killed, or so many looks."""
         before = self._read()
         next_look_s = self._clock() + LOOK_S
-        while looks is None or looks > 0:
+        while max_looks is None or max_looks > 0:
             self._wait_until(next_look_s)
             now_s = self._clock()
             if now_s >= next_look_s:
@@ -105,7 +105,7 @@ class IncidentRecorder:
                 look = self._compare(before, after)
                 self._book.append(look)
                 before, next_look_s = after, max(next_look_s + LOOK_S, now_s)
-                looks = None if looks is None else looks - 1
+                max_looks = None if max_looks is None else max_looks - 1
                 if is_alarm(look):
                     self._begin_close_looks(now_s)
                 else:
@@ -162,16 +162,16 @@ class IncidentService(msgspec.Struct, frozen=True):
             scenario="watch",
             title="the incident book: a look at this host every ten seconds",
             question="What happened at a time of the last days, and who did it?",
-            actions=unit_actions(
+            actions=install_unit_actions(
                 self.files,
                 enabled=NAME,
                 risk=f"a process runs all the time, with at most 5 % of one CPU; the book takes at most "
-                f"{format_size(MAX_BOOK_BYTES)} of {book_dir()}",
+                f"{format_size(MAX_BOOK_BYTES)} of {book_folder()}",
             ),
             rights=("root",),
             sentences=(
                 f"runs {shlex.join(self.record_command)} at low priority",
-                f"keeps process names, users and control groups in {book_dir()}, which only root reads",
+                f"keeps process names, users and control groups in {book_folder()}, which only root reads",
                 f"stays until `{REMOVE}`",
             ),
         ).with_digest()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from hostdx.app.features.watch.incidents.book import read_looks, segment_files
+from hostdx.app.features.watch.incidents.book import book_segments, read_looks
 from hostdx.app.terminal.output_file import write_bytes
 from hostdx.probes.files.safe_read import read_regular
 from hostdx.probes.number_text import parse_unsigned
@@ -39,14 +39,14 @@ def read_summaries(folder: Path) -> list[HourSummary]:
     return [by_hour[hour] for hour in sorted(by_hour)]
 
 
-def update_summaries(folder: Path) -> None:
+def summarise_hours(folder: Path) -> None:
     """Add the hours of complete segments that have none, and leave out what is older than five weeks.
 
     Raises OSError and Failure.
     """
     earlier_summaries = read_summaries(folder)
     last_s = earlier_summaries[-1].hour_s if earlier_summaries else 0
-    *complete, under_way = segment_files(folder)
+    *complete, under_way = book_segments(folder)
     looks: defaultdict[int, list[HostLook]] = defaultdict(list)
     for path in complete:
         if _begun_s(path) + 2 * HOUR_S < last_s:

@@ -7,9 +7,9 @@ from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.figures.interval_chart import MARGIN, drawable_interval, is_drawable_value
 from hostdx.app.report.wording import (
     is_measured,
-    load_title,
     metric_title,
     too_few_groups_text,
+    verdict_load_title,
     verdict_role,
     word_without_figures,
     workload_title,
@@ -123,7 +123,7 @@ def _judged_standing(session: RunSession, verdict: ev.RunVerdict, name: str) -> 
     if few := too_few_groups_text(session, verdict):
         return PairStanding(name, few, "", "unknown", None, verdict)
     words, figures = effect_size_and_interval_cells(verdict)
-    title = clean_text(load_title(session, verdict) + (f", {name}" if name else ""))
+    title = clean_text(verdict_load_title(session, verdict) + (f", {name}" if name else ""))
     bar = None
     if is_drawable_value(verdict.ratio):
         bar = Bar(title, verdict.ratio, drawable_interval(verdict.ci95), Word(verdict.verdict), words)

@@ -6,8 +6,8 @@ from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.figures.latency import (
     LatencySummary,
     latency_figure,
-    pool_histograms,
-    summarise_side,
+    pool_latency_histograms,
+    summarise_latencies,
 )
 from hostdx.app.terminal.lines import Line, area_lines, cell_width, crop_line, pad_line, split_line, text_line
 from hostdx.app.tui.widgets.measuring.variants import variant_marks
@@ -26,8 +26,8 @@ class Times:
         self._histogram = histograms[0] if histograms else None
         self._latencies = (
             [
-                summarise_side(load.id, *variant_times)
-                for variant_times in pool_histograms(session, load.id).items()
+                summarise_latencies(load.id, *variant_times)
+                for variant_times in pool_latency_histograms(session, load.id).items()
             ]
             if histograms
             else []

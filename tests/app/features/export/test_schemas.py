@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from hostdx.app.cli.entry import run_command_line
-from hostdx.app.features.export.schema import RESULTS, document_names, document_schema
+from hostdx.app.features.export.schema import RESULTS, document_schema, schema_names
 from hostdx.app.features.health.check import Answer, HealthCheck, UnfitReason
 from hostdx.app.features.health.forms import format_check
 from hostdx.app.features.health.speed import LoadStanding
@@ -116,6 +116,6 @@ def test_a_wrong_document_is_refused() -> None:
 
 
 def test_the_command_prints_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    for name in document_names():
+    for name in schema_names():
         assert read_printed(capsys, "export", "--document", name) == json.loads(document_schema(name))
     assert run_command_line(["export", "--document", "../../x"]) == 2

@@ -11,10 +11,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from hostdx.app.features.health.check import Answer, HealthCheck, UnfitReason
 from hostdx.app.features.health.forms import format_check
-from hostdx.app.features.health.metrics import metrics_of_session
+from hostdx.app.features.health.metrics import openmetrics_of_session
 from hostdx.app.features.health.speed import LoadStanding
 from hostdx.app.features.watch.nights import history_of_recordings
-from hostdx.app.features.watch.openmetrics import metrics_text
+from hostdx.app.features.watch.openmetrics import openmetrics_text
 from hostdx.app.recordings import store
 from hostdx.app.recordings.reader import load_recording
 from tests.needs import needs, program
@@ -121,13 +121,13 @@ def test_condor(tmp_path: Path, status: int, fit: str) -> None:
 def test_the_dashboard_asks_for_gauges_that_are_written() -> None:
     standing = LoadStanding("cpu-integer", "one", 0.9, 0.8, 12, True)
     health = format_check(HealthCheck(standings=[standing]), "openmetrics")
-    report = metrics_of_session(load_recording(store.resolve_recording("demo:storage")), "demo:storage")
+    report = openmetrics_of_session(load_recording(store.resolve_recording("demo:storage")), "demo:storage")
     nights = history_of_recordings([store.resolve_recording(f"demo:kernel{name}") for name in ("", "-6-1")])
     assert nights is not None
     written = set(
-        re.findall(r"^# TYPE (\w+) gauge", health + report + metrics_text(nights, "done"), re.MULTILINE)
+        re.findall(r"^# TYPE (\w+) gauge", health + report + openmetrics_text(nights, "done"), re.MULTILINE)
     )
-    assert [*text_string_to_metric_families(metrics_text(nights, "done"))]
+    assert [*text_string_to_metric_families(openmetrics_text(nights, "done"))]
     written |= {"hostdx_watch_load_ratio", "hostdx_watch_load_cusum"}  # once a baseline is whole
     dashboard = json.loads((BATCH / "grafana-dashboard.json").read_text("utf-8"))
     queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]

@@ -85,9 +85,9 @@ def test_a_remedy_may_set_what_is_no_file() -> None:
 
 def test_a_finding_is_found_by_its_id_or_its_key() -> None:
     first, second = finding(subject="a"), finding(subject="b")
-    assert sources.find_finding([first, second], "memory.swappiness") is first
-    assert sources.find_finding([first, second], "memory.swappiness|b") is second
-    assert sources.find_finding([first], "memory") is None
+    assert sources.find_worst_finding([first, second], "memory.swappiness") is first
+    assert sources.find_worst_finding([first, second], "memory.swappiness|b") is second
+    assert sources.find_worst_finding([first], "memory") is None
 
 
 @pytest.mark.usefixtures("all_switchable")

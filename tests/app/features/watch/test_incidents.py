@@ -11,7 +11,7 @@ import pytest
 
 from hostdx.app.features.watch.incidents import book as book_module
 from hostdx.app.features.watch.incidents.answer import choose_incidents, judge_book
-from hostdx.app.features.watch.incidents.book import BookWriter, read_book, read_looks, segment_files
+from hostdx.app.features.watch.incidents.book import BookWriter, book_segments, read_book, read_looks
 from hostdx.app.features.watch.incidents.recorder import (
     CLOSE_S,
     LOOK_S,
@@ -20,7 +20,7 @@ from hostdx.app.features.watch.incidents.recorder import (
     IncidentRecorder,
     PressureTriggers,
 )
-from hostdx.app.features.watch.incidents.summaries import FILE_NAME, read_summaries, update_summaries
+from hostdx.app.features.watch.incidents.summaries import FILE_NAME, read_summaries, summarise_hours
 from hostdx.probes.system.running.host_looks import BlockedTasksLook, HostLook, LookState, ProcessUse
 from hostdx.scenarios.analysis.incidents.hours import HOUR_S, HourSummary
 from tests.app.launcher import run_hostdx, start_hostdx
@@ -85,16 +85,16 @@ def test_hours_outlive_the_looks_and_are_summarised_once(
 ) -> None:
     """The hour under way is not: its rest is still to come."""
     looks = make_looks(1400, lambda number: 400 <= number < 700)
-    writer = BookWriter(folder, after_segment=update_summaries)
+    writer = BookWriter(folder, after_segment=summarise_hours)
     for look in looks:
         monkeypatch.setattr(time, "time_ns", lambda look=look: int(look.wall_s * 1e9))
         writer.append(look)
     writer.close()
-    update_summaries(folder)
+    summarise_hours(folder)
     hours = read_summaries(folder)
     numbers = [hour.hour_s for hour in hours]
     assert numbers == sorted(set(numbers)) and all(number % HOUR_S == 0 for number in numbers)
-    last_s = max(look.wall_s for path in segment_files(folder)[:-1] for look in read_looks(path) if look)
+    last_s = max(look.wall_s for path in book_segments(folder)[:-1] for look in read_looks(path) if look)
     by_hour = Counter(int(look.wall_s // HOUR_S) * HOUR_S for look in looks)
     assert {hour.hour_s: hour.samples for hour in hours} == {
         hour_s: count for hour_s, count in by_hour.items() if hour_s + HOUR_S <= last_s + STEP_S
@@ -160,7 +160,7 @@ def test_many_nodes_answers_are_judged_together(folder: Path, tmp_path: Path) ->
 def test_a_killed_writer_leaves_one_line_that_is_left_out(folder: Path) -> None:
     looks = make_looks(60)
     write(folder, list(looks[:30]))
-    (path,) = segment_files(folder)
+    (path,) = book_segments(folder)
     path.write_bytes(path.read_bytes()[:-50])
     write(folder, list(looks[30:]))
     book = read_book(folder)
@@ -183,7 +183,7 @@ def test_a_clock_that_was_set_moves_no_look(folder: Path) -> None:
     looks = make_looks(500)
     earlier = [msgspec.structs.replace(look, wall_s=look.wall_s - 7200) for look in looks[:420]]
     write(folder, [*earlier, *looks[420:]])
-    assert len(segment_files(folder)) == 2
+    assert len(book_segments(folder)) == 2
     times = [look.wall_s for look in read_book(folder).looks]
     assert times == pytest.approx([look.wall_s for look in looks])
 
@@ -224,7 +224,7 @@ def test_a_full_disk_loses_looks_and_the_recorder_goes_on_when_there_is_room(tmp
         for look in looks[200:400]:
             writer.append(look)
         lost_looks = writer.lost
-        full, files = read_book(folder), segment_files(folder)
+        full, files = read_book(folder), book_segments(folder)
         filling.unlink()
         for look in looks[400:]:
             writer.append(look)
@@ -241,7 +241,7 @@ def test_the_oldest_hours_go_where_the_book_is_full(folder: Path) -> None:
     size = len(msgspec.json.encode(looks[0])) * 1200
     write(folder, list(looks), max_bytes=size)
     book = read_book(folder)
-    assert sum(path.stat().st_size for path in segment_files(folder)) <= size * 1.35
+    assert sum(path.stat().st_size for path in book_segments(folder)) <= size * 1.35
     assert book.looks[-1] == looks[-1] and 700 < len(book.looks) < 1600
 
 
@@ -256,7 +256,7 @@ def test_a_full_disk_loses_looks_and_not_the_book(folder: Path, monkeypatch: pyt
             writer.append(look)
     writer.close()
     book = read_book(folder)
-    assert writer.lost == 30 and book.unreadable == 0 and len(segment_files(folder)) == 1
+    assert writer.lost == 30 and book.unreadable == 0 and len(book_segments(folder)) == 1
     assert [look.boot_s for look in book.looks] == [look.boot_s for look in looks[:30] + looks[60:]]
 
 

@@ -15,8 +15,8 @@ from hostdx.app.features.watch import fleet_nights as module
 from hostdx.app.features.watch import night as nights
 from hostdx.app.features.watch.battery import NightSettings
 from hostdx.app.features.watch.fleet_nights import read_fleet_nights
-from hostdx.app.features.watch.nights import Nights
-from hostdx.app.features.watch.openmetrics import metrics_text
+from hostdx.app.features.watch.nights import NightsFolder
+from hostdx.app.features.watch.openmetrics import openmetrics_text
 from hostdx.app.recordings import baselines
 from hostdx.app.state import state_dir
 from hostdx.app.terminal.failure import Failure
@@ -98,7 +98,7 @@ def later_host(host: Clocked, measured_month: Path) -> Clocked:
 def test_a_second_time_in_the_same_night_measures_nothing(host: Clocked) -> None:
     host.night()
     host.now += timedelta(hours=1)
-    assert host.night().skipped and len(Nights(nights.nights_folder()).recording_paths) == 1
+    assert host.night().skipped and len(NightsFolder(nights.nights_folder()).recording_paths) == 1
 
 
 @pytest.mark.parametrize("by", [timedelta(days=-40), timedelta(days=400), timedelta(days=-1)])
@@ -128,12 +128,12 @@ def test_a_full_disk_costs_that_night_only(host: Clocked, monkeypatch: pytest.Mo
         host.night()
     host.full = False
 
-    def no_room(self: Nights) -> None:
+    def no_room(self: NightsFolder) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     host.now += timedelta(days=1)
     with monkeypatch.context() as patched:
-        patched.setattr(Nights, "write_index", no_room)
+        patched.setattr(NightsFolder, "write_index", no_room)
         host.nights(1)
     assert host.nights(1).history.measured_count == 3
 
@@ -166,13 +166,13 @@ def test_a_low_night_is_measured_once_more(later_host: Clocked) -> None:
 def test_the_oldest_nights_go_and_the_baseline_stays(later_host: Clocked) -> None:
     tonight = later_host.nights(21, keep=10)
     assert tonight.history.measured_count == 38 and tonight.history.baselines == 1
-    assert len(Nights(nights.nights_folder()).recording_paths) == 38
+    assert len(NightsFolder(nights.nights_folder()).recording_paths) == 38
 
 
 def test_a_damaged_recording_is_said_and_left_out(host: Clocked) -> None:
     host.nights(3)
-    Nights(nights.nights_folder()).recording_paths[1].write_bytes(b"\xff\n{")
-    nights_there = Nights(nights.nights_folder())
+    NightsFolder(nights.nights_folder()).recording_paths[1].write_bytes(b"\xff\n{")
+    nights_there = NightsFolder(nights.nights_folder())
     assert nights_there.read_history().measured_count == 2 and len(nights_there.troubles) == 1
 
 
@@ -189,14 +189,14 @@ def test_open_metrics_are_written_in_one_step(later_host: Clocked, tmp_path: Pat
     target = tmp_path / "hostdx.prom"
     tonight = later_host.nights(1, textfile=str(target))
     written = target.read_text()
-    assert written == metrics_text(tonight.history, "done") and written.endswith("# EOF\n")
+    assert written == openmetrics_text(tonight.history, "done") and written.endswith("# EOF\n")
     samples = dict(line.rsplit(" ", 1) for line in written.splitlines() if not line.startswith("#"))
     assert float(samples["hostdx_watch_nights"]) == 30 and float(samples["hostdx_watch_slower_loads"]) == 0
     assert samples['hostdx_watch_last_night{state="done"}'] == "1"
     assert len([name for name in samples if name.startswith("hostdx_watch_load_ratio{")]) == 1
     assert target.stat().st_mode & 0o777 == 0o644 and not list(tmp_path.glob(".*new"))
     with pytest.raises(Failure):
-        nights.write_metrics(tonight.history, tmp_path / "none" / "hostdx.prom")
+        nights.write_openmetrics(tonight.history, tmp_path / "none" / "hostdx.prom")
 
 
 @pytest.mark.parametrize(

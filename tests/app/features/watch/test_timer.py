@@ -42,7 +42,7 @@ def timer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WatchTimer:
 
 
 def test_installed_it_stays_until_it_is_removed(timer: WatchTimer, tmp_path: Path) -> None:
-    timers.install_timer(timer, yes=True)
+    timers.install_units(timer, yes=True)
     units = tmp_path / "units"
     assert (units / f"{NAME}.service").read_text() == timer.service_unit
     assert (units / f"{NAME}.timer").read_text() == timer.timer_unit
@@ -59,33 +59,33 @@ def test_installed_it_stays_until_it_is_removed(timer: WatchTimer, tmp_path: Pat
     assert journal is not None and undo.undo_entries(journal) == []
     journal.close()
     with pytest.raises(Failure):
-        timers.install_timer(timer, yes=True)
-    assert [change.outcome.state for change in timers.remove_timer()] == ["reverted"] * 4
+        timers.install_units(timer, yes=True)
+    assert [change.outcome.state for change in timers.remove_units()] == ["reverted"] * 4
     assert (
         list(units.iterdir()) == []
         and list_journals(journal_dir()) == []
         and timers.find_installation() is None
     )
     with pytest.raises(Failure):
-        timers.remove_timer()
+        timers.remove_units()
 
 
 def test_the_service_of_incidents_is_installed_and_removed_alone(timer: WatchTimer, tmp_path: Path) -> None:
     incident_service = IncidentService()
-    timers.install_timer(incident_service, yes=True)
+    timers.install_units(incident_service, yes=True)
     assert (tmp_path / "units" / INCIDENTS).read_text() == incident_service.unit_text
     assert timers.find_installation() is None, "the timer of the nights is another installation"
     with pytest.raises(Failure):
-        timers.install_timer(incident_service, yes=True)
+        timers.install_units(incident_service, yes=True)
     with pytest.raises(Failure):
-        timers.remove_timer()
-    assert [change.outcome.state for change in timers.remove_timer(REMOVE_INCIDENTS)] == ["reverted"] * 3
+        timers.remove_units()
+    assert [change.outcome.state for change in timers.remove_units(REMOVE_INCIDENTS)] == ["reverted"] * 3
     assert list((tmp_path / "units").iterdir()) == [] and timers.find_installation(REMOVE_INCIDENTS) is None
 
 
 def test_not_without_consent(timer: WatchTimer, tmp_path: Path) -> None:
     with pytest.raises(Failure):
-        timers.install_timer(timer, yes=False)
+        timers.install_units(timer, yes=False)
     assert list((tmp_path / "units").iterdir()) == [] and list_journals(journal_dir()) == []
 
 
@@ -94,7 +94,7 @@ def test_all_or_nothing(timer: WatchTimer, tmp_path: Path) -> None:
     other = tmp_path / "units" / f"{NAME}.timer"
     other.write_text("his")
     with pytest.raises(Failure):
-        timers.install_timer(timer, yes=True)
+        timers.install_units(timer, yes=True)
     assert [path.name for path in (tmp_path / "units").iterdir()] == [
         other.name
     ] and other.read_text() == "his"
@@ -102,10 +102,10 @@ def test_all_or_nothing(timer: WatchTimer, tmp_path: Path) -> None:
 
 
 def test_a_unit_that_somebody_changed_is_left(timer: WatchTimer, tmp_path: Path) -> None:
-    timers.install_timer(timer, yes=True)
+    timers.install_units(timer, yes=True)
     unit = tmp_path / "units" / f"{NAME}.service"
     unit.write_text(timer.service_unit + "# mine\n")
-    assert sorted(change.outcome.state for change in timers.remove_timer()) == [
+    assert sorted(change.outcome.state for change in timers.remove_units()) == [
         "kept",
         "reverted",
         "reverted",
@@ -166,5 +166,5 @@ def test_root_installs_no_program_of_others(
     os.chown(other_hostdx.parent, 65534, 65534)
     monkeypatch.setattr("sys.argv", [str(other_hostdx)])
     with pytest.raises(Failure):
-        timers.install_timer(timer, yes=True)
+        timers.install_units(timer, yes=True)
     assert list((tmp_path / "units").iterdir()) == [] and list_journals(journal_dir()) == []

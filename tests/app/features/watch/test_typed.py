@@ -9,7 +9,7 @@ import pytest
 
 from hostdx.app.features.watch import night as nights
 from hostdx.app.features.watch import timer as timers
-from hostdx.app.features.watch.nights import INDEX, Nights
+from hostdx.app.features.watch.nights import INDEX, NightsFolder
 from hostdx.app.terminal.failure import Failure
 from tests.app.cli.test_compare import enter
 from tests.app.features.watch.test_night import Clocked, host  # noqa: F401
@@ -96,7 +96,7 @@ def test_a_night_as_the_timer_runs_it(
     assert (
         status == 3
         and "others are at work" in err
-        and len(Nights(nights.nights_folder()).recording_paths) == 2
+        and len(NightsFolder(nights.nights_folder()).recording_paths) == 2
     )
 
 
@@ -144,7 +144,7 @@ def test_fail_on_by_severity(slow_host: Clocked, capsys: pytest.CaptureFixture[s
 
 
 def test_history_of_recordings_and_of_a_host(slow_host: Clocked, capsys: pytest.CaptureFixture[str]) -> None:
-    files = [str(path) for path in Nights(nights.nights_folder()).recording_paths]
+    files = [str(path) for path in NightsFolder(nights.nights_folder()).recording_paths]
     history = json.loads(enter(capsys, "history", "--format", "json")[1])
     loads = json.loads(enter(capsys, "history", "--format", "json", *files)[1])
     assert [turn["ratio"] for event in loads["events"] for turn in event["turns"]] == [

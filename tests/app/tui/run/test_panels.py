@@ -73,7 +73,7 @@ async def test_a_replay_in_the_middle_is_under_way_too(tmp_path: Path) -> None:
     run.playback.seek(15.0)
     async with run_app(tmp_path, run=run, size="wide") as (app, pilot):
         await keys(pilot, "v")
-        assert find_headline_answer(run.session, growing=True).sentence[:60] in " ".join(grid(app).split())
+        assert find_headline_answer(run.session, is_running=True).sentence[:60] in " ".join(grid(app).split())
 
 
 async def test_what_is_proposed_does_not_flip_with_every_pulse(tmp_path: Path) -> None:

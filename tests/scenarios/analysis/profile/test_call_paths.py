@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from hostdx.app.features.profile.flame import changed_function_lines, difference_share, flame_svg, fold_stacks
+from hostdx.app.features.profile.flame import changed_function_lines, difference_share, flame_svg, stack_lines
 from hostdx.probes.engine.command.supervised import CallChains, KernelLockWaits
 from hostdx.probes.profile.call_profile import KERNEL, OFF, ON, RUNNABLE
 from hostdx.probes.profile.symbols import FrameNames
@@ -101,7 +101,7 @@ def test_of_two_equal_sides_no_function_is_called_different_in_most_runs() -> No
 def test_folded_stacks_hold_all_of_each_side() -> None:
     tree = plant_tree(0.5, 2)
     sums = {"A": 0, "B": 0}
-    for line in fold_stacks(tree):
+    for line in stack_lines(tree):
         stack, _, count = line.rpartition(" ")
         sums[stack.split(";")[0]] += int(count)
     assert sums["A"] / 1e6 == pytest.approx(tree.nodes[0].baseline_s, rel=1e-3)
@@ -121,7 +121,7 @@ def test_hostile_names_and_callers_are_drawn_and_no_markup() -> None:
     tree = PathTree(baseline="A", variant="B", groups=2, kernel=True, waits=False, lost=3, nodes=(bad, bad))
     root = ET.fromstring(flame_svg(tree))
     assert len(root.findall(".//{*}rect")) == 2 and not root.findall(".//{*}script")
-    assert all(line.isprintable() for line in (*changed_function_lines(tree), *fold_stacks(tree)))
+    assert all(line.isprintable() for line in (*changed_function_lines(tree), *stack_lines(tree)))
     assert (
         difference_share(bad) == pytest.approx(0.5)
         and difference_share(msgspec.structs.replace(bad, differs=False)) == 0.0

@@ -16,9 +16,9 @@ import pytest
 from hostdx.app.features.fleet.launch.agent import (
     MARK,
     PREFIX,
+    delete_dead_agents_folders,
     environment_and_state_folder,
     make_locked_folder,
-    sweep_leftovers,
 )
 from hostdx.app.features.fleet.launch.errand import NodeOrder
 from tests.every_case import every_case
@@ -52,7 +52,7 @@ class Agent:
             stderr=subprocess.PIPE,
         )
         assert self.process.stdin is not None
-        self.process.stdin.write(errand.order_head("n1") + send)
+        self.process.stdin.write(errand.order_header_line("n1") + send)
         self.process.stdin.flush()
 
     def line(self) -> bytes:
@@ -171,7 +171,7 @@ def test_the_next_one_clears_up_after_one_that_was_killed() -> None:
     with agent.process:
         command, folder = at_work(agent)
         agent.process.kill()
-    sweep_leftovers("/dev/shm")
+    delete_dead_agents_folders("/dev/shm")
     assert folder.exists(), "its command is still at work there"
     fd = os.pidfd_open(command)
     os.kill(command, signal.SIGKILL)
@@ -190,7 +190,7 @@ def test_a_directory_of_somebody_elses_is_not_swept(tmp_path: Path) -> None:
     (tmp_path / f"{prefix}old/inside").mkdir(parents=True)
     fd = os.open(tmp_path / f"{prefix}busy", os.O_RDONLY)
     fcntl.flock(fd, fcntl.LOCK_EX)
-    sweep_leftovers(str(tmp_path))
+    delete_dead_agents_folders(str(tmp_path))
     os.close(fd)
     assert {path.name for path in tmp_path.iterdir()} == {
         f"{PREFIX}{os.geteuid() + 1}-x", "target", f"{prefix}link", f"{prefix}busy"
@@ -200,7 +200,7 @@ def test_a_directory_of_somebody_elses_is_not_swept(tmp_path: Path) -> None:
 def test_a_place_without_room_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from hostdx.app.features.fleet.launch import agent
 
-    monkeypatch.setattr(agent, "candidate_places", lambda: [str(tmp_path / "none"), str(tmp_path)])
+    monkeypatch.setattr(agent, "candidate_agent_folders", lambda: [str(tmp_path / "none"), str(tmp_path)])
     folder, fd = make_locked_folder(1)
     os.close(fd)
     assert Path(folder).parent == tmp_path and Path(folder).stat().st_mode & 0o777 == 0o700

@@ -128,7 +128,7 @@ def test_a_time_in_which_the_launcher_was_busy_is_no_silence(node: Node, phase: 
     """318 of 1,000 nodes were "hung" while the launcher started the others."""
     node.up_to(phase)
     node.t += 500.0
-    node.call.discount_time(500.0)
+    node.call.discount_deaf_time(500.0)
     node.call.give_up_if_silent()
     assert not node.wire.aborted
     node.t += START_S + 1.0
@@ -139,7 +139,7 @@ def test_a_time_in_which_the_launcher_was_busy_is_no_silence(node: Node, phase: 
 def test_a_call_begun_while_the_launcher_was_busy_took_no_negative_time(node: Node) -> None:
     """Its answer's line could not be read again, and the node was lost."""
     node.t += 1.0
-    node.up_to("running").call.discount_time(4.0)
+    node.up_to("running").call.discount_deaf_time(4.0)
     node.call.take_output_line(b"{}")
     assert node.words(exit=0).end().seconds == 0.0
 

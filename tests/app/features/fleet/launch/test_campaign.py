@@ -87,7 +87,7 @@ def test_the_nodes_ask_their_programs_where_that_is_wanted(
 
     monkeypatch.setattr(FleetCampaign, "_reading_order", keep_order)
     for programs in (False, True):
-        make_campaign(fleet, TRIAGE, "n1", resumed=programs).triage_nodes(programs=programs)
+        make_campaign(fleet, TRIAGE, "n1", resumed=programs).triage_nodes(ask_programs=programs)
     assert orders == [(TRIAGE, "--json"), (TRIAGE, "--json", "--programs")]
 
 

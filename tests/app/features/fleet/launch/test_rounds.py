@@ -1,6 +1,6 @@
 """Who is measured again: suspects and peers in an order that is drawn."""
 
-from hostdx.app.features.fleet.launch.rounds import shorten_run, shuffle_suspects_and_peers
+from hostdx.app.features.fleet.launch.rounds import short_run_arguments, shuffle_suspects_and_peers
 from hostdx.probes.types import Json
 from hostdx.scenarios.analysis.peers.screen import screen_nodes
 from hostdx.scenarios.contract.action import Action
@@ -30,9 +30,9 @@ def plan_of(*actions: Action) -> Plan:
 
 
 def test_a_retest_measures_what_is_open_in_its_share_of_the_time() -> None:
-    words, count = shorten_run([ONLY], {"budget": 60.0, "size": 1}, {"c", "b"}, [plan_of()])
+    words, count = short_run_arguments([ONLY], {"budget": 60.0, "size": 1}, {"c", "b"}, [plan_of()])
     assert count == 2 and words == ["--budget=30", "--size=1", "--only=b", "--only=c"]
-    assert shorten_run([ONLY], {"budget": 2.0}, {"c"}, [plan_of()])[0][0] == "--budget=1", (
+    assert short_run_arguments([ONLY], {"budget": 2.0}, {"c"}, [plan_of()])[0][0] == "--budget=1", (
         "the least there is"
     )
 
@@ -41,9 +41,9 @@ def test_a_retest_is_whole_where_it_cannot_be_shorter() -> None:
     asks = plan_of(Action(kind="attribute", title="", target="/sys/x", new="b", consent=True))
     whole_run = (["--budget=60"], 0)
     chosen: dict[str, Json] = {"budget": 60}
-    assert shorten_run([], chosen, {"a"}, [plan_of()]) == whole_run, "no such option"
-    assert shorten_run([ONLY], chosen, {"a", "b", "c", "d"}, [plan_of()]) == whole_run, "all are open"
-    assert shorten_run([ONLY], chosen, {"a"}, [plan_of(), asks]) == whole_run, (
+    assert short_run_arguments([], chosen, {"a"}, [plan_of()]) == whole_run, "no such option"
+    assert short_run_arguments([ONLY], chosen, {"a", "b", "c", "d"}, [plan_of()]) == whole_run, "all are open"
+    assert short_run_arguments([ONLY], chosen, {"a"}, [plan_of(), asks]) == whole_run, (
         "another plan would have to be agreed to"
     )
-    assert shorten_run([ONLY], {"only": ["a", "b"]}, {"a"}, [plan_of()]) == (["--only=a"], 1)
+    assert short_run_arguments([ONLY], {"only": ["a", "b"]}, {"a"}, [plan_of()]) == (["--only=a"], 1)
