@@ -91,7 +91,7 @@ def _split_column(argument: str) -> tuple[Path, str] | None:
 
 def _read_table_column(path: Path, column: str, name: str) -> RunSummary:
     try:
-        columns = io500_table.read_columns(ImportSource.read(path))
+        columns = io500_table.read_column_results(ImportSource.read(path))
     except ImportRefusedError as why:
         raise Failure(f"{path}: {why.why}; {why.hint}", USAGE) from None
     if column not in columns:

@@ -7,7 +7,7 @@ from hostdx.app.undo.journal import JournalEntry
 from hostdx.app.undo.journal_disk import block_device_of_attribute
 from hostdx.app.undo.undo import Leftover
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.backing import devices_directly_under
+from hostdx.probes.system.disk.backing import devices_with_loops_under
 from hostdx.probes.types import Absent
 from hostdx.probes.units import count_noun, join_names
 from hostdx.scenarios.contract.plan import Plan
@@ -63,7 +63,7 @@ def is_in_the_way(host: Host, leftover: Leftover, plan: Plan) -> bool:
     met = {written.device for written in plan.writes}
     for action in plan.actions:
         if action.target.startswith("/"):
-            under = devices_directly_under(host, str(Path(action.target).parent))
+            under = devices_with_loops_under(host, str(Path(action.target).parent))
             if isinstance(under, Absent):
                 return True
             met |= under.keys()

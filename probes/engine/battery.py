@@ -31,7 +31,7 @@ from hostdx.probes.engine.spec import BlockReply, LoadSpec
 from hostdx.probes.engine.workloads import MIB, EngineLoad
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.processor.throttle import count_throttles, find_quota_files
+from hostdx.probes.system.processor.throttle import find_quota_files, quota_throttles
 
 LEAD_S = 0.002
 COPIED_BYTES = 256 * MIB  # by all workers together: more than the caches of a socket hold
@@ -124,9 +124,9 @@ class BenchmarkSet:
         specs = [self._call_spec(call, slot, index, count) for index in range(count)]
         if call.call in ("stat", "delete") and not all(spec["most"] != 0 for spec in specs):
             raise MeasurementInvalid("no file was created")
-        before = count_throttles(self._host, self._quotas)
+        before = quota_throttles(self._host, self._quotas)
         replies = await pool.run_block(specs, LEAD_S + 0.0002 * count)
-        held = count_throttles(self._host, self._quotas) != before
+        held = quota_throttles(self._host, self._quotas) != before
         if call.call == "create":
             self._files[slot] = [int(reply["n"]) for reply in replies]
         elif call.call == "delete":

@@ -16,7 +16,7 @@ import msgspec
 from hostdx.probes import units
 from hostdx.probes.engine.measured import BenchRefused
 from hostdx.probes.engine.spec import LoadSpec
-from hostdx.probes.system.disk.failing import cause_and_advice
+from hostdx.probes.system.disk.failing import io_error_advice
 
 # What open(2) answers where a file system knows no O_TMPFILE or no O_DIRECT.
 _NOT_THIS_WAY = {errno.EINVAL, errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.ENOSYS}
@@ -193,5 +193,5 @@ def reserve_space(fd: int, length: int) -> None:
 
 def _failure_text(directory: str, error: OSError, size_bytes: int = 0) -> str:
     description = f"a test file of {units.format_size(size_bytes)}" if size_bytes else "a test file"
-    why = f"{os.strerror(error.errno or 0)}{cause_and_advice(error.errno, directory)}"
+    why = f"{os.strerror(error.errno or 0)}{io_error_advice(error.errno, directory)}"
     return f"{directory}: cannot make {description}: {why}"

@@ -14,11 +14,11 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from hostdx.probes.imports import json_text
-from hostdx.probes.imports.formats import load_format
+from hostdx.probes.imports.formats import load_format_toml
 from hostdx.probes.imports.model import ImportRefusedError, ImportResult, OmittedFields
 from hostdx.probes.imports.numbers import parse_number
 from hostdx.probes.imports.source import ImportSource
-from hostdx.probes.imports.sysstat.sysstat_table import Sysstat, columns_left_out
+from hostdx.probes.imports.sysstat.sysstat_table import SysstatFile, columns_left_out
 
 Use: TypeAlias = Literal["imported", "condition", "left out", "unknown"]
 MAX_LISTED_BYTES = 8 << 20  # of JSON: as Python objects it takes some ten times its length
@@ -61,7 +61,7 @@ class FieldAccount(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 @lru_cache(maxsize=1)
 def load_field_accounts() -> dict[str, FieldAccount]:
     """By kind. A kind without an entry is free text."""
-    return load_format("accounts.toml", dict[str, FieldAccount])
+    return load_format_toml("accounts.toml", dict[str, FieldAccount])
 
 
 def with_left_out_fields(result: ImportResult, kind: str, source: ImportSource) -> ImportResult:
@@ -137,7 +137,7 @@ def _csv_values(source: ImportSource, account: FieldAccount) -> Iterator[tuple[s
 
 def _left_out_columns(result: ImportResult) -> Iterator[str]:
     """`memory/kbcached`: of sysstat's tables those columns that gave no figure."""
-    if isinstance(result.detail, Sysstat):
+    if isinstance(result.detail, SysstatFile):
         yield from columns_left_out(result.detail.tables)
 
 

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import msgspec
 
-from hostdx.probes.imports.formats import load_format
+from hostdx.probes.imports.formats import load_format_toml
 
 _MAX_LENGTH = 200
 
@@ -17,11 +17,11 @@ class NeutralSettings(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=1)
 def _neutral_settings() -> dict[str, NeutralSettings]:
-    return load_format("neutral.toml", dict[str, NeutralSettings])
+    return load_format_toml("neutral.toml", dict[str, NeutralSettings])
 
 
-def neutral_fields(kind: str) -> frozenset[str]:
-    return _neutral_settings()[kind].fields
+def neutral_fields(import_kind: str) -> frozenset[str]:
+    return _neutral_settings()[import_kind].fields
 
 
 def significant_options(command: str | None, tool: str) -> str:

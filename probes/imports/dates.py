@@ -16,7 +16,7 @@ _FORMATS = (
 )
 
 
-def to_iso(text: object) -> str | None:
+def date_to_iso(text: object) -> str | None:
     """ "2021-03-02T15:53:19", with Z where the text says UTC; None where it is no date that we know."""
     if not isinstance(text, str) or len(text) > 60:
         return None

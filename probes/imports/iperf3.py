@@ -21,7 +21,7 @@ from hostdx.probes.imports.model import (
     ImportTrouble,
     SeriesPoint,
     compare_claim,
-    file_facts,
+    make_facts,
     parse_uname,
 )
 from hostdx.probes.imports.numbers import parse_integer, parse_number
@@ -89,7 +89,7 @@ def parse_iperf3(source: ImportSource) -> ImportResult:
             subject = way.name if len(ways) > 1 else ""
             troubles.append(ImportTrouble(id="iperf3.retransmits", subject=subject, said=str(count)))
     congestion = json_text.text_or_number(end.get("sender_tcp_congestion"), 40)
-    facts = file_facts(
+    facts = make_facts(
         ("protocol", json_text.text_or_number(test.get("protocol"), 20)),
         ("streams", parse_integer(test.get("num_streams"))),
         ("duration", seconds, "s"),

@@ -29,7 +29,7 @@ MAX_DOCUMENTS = 100_000
 
 def decode_document(data: bytes | memoryview, kind: type[T], subject: str) -> T:
     """One document. Raises ImportRefusedError with the place."""
-    value, end = decode_first(data, kind, subject)
+    value, end = decode_first_document(data, kind, subject)
     rest = bytes(data[end : end + 4096]).strip()
     if rest:
         line = _count_line_ends(memoryview(data)[:end]) + 1
@@ -48,14 +48,14 @@ def decode_untyped(data: bytes, subject: str) -> Any:
     return decode_document(data, Any, subject)
 
 
-def decode_first(data: bytes | memoryview, kind: type[T], subject: str) -> tuple[T, int]:
+def decode_first_document(data: bytes | memoryview, kind: type[T], subject: str) -> tuple[T, int]:
     """The first document and where it ends. NaN and infinity are read as "", which is no number; not in a view."""
     view = memoryview(data)
     try:
         return _decode_start(view, kind)
     except _BROKEN as error:
         broken: Exception = error
-    if not isinstance(data, memoryview) and (cleaned := replace_non_finite(data, subject)) is not None:
+    if not isinstance(data, memoryview) and (cleaned := blank_non_finite_numbers(data, subject)) is not None:
         try:
             return _decode_start(memoryview(cleaned), kind)
         except _BROKEN as error:
@@ -63,7 +63,7 @@ def decode_first(data: bytes | memoryview, kind: type[T], subject: str) -> tuple
     raise _explain_error(view, broken, subject)
 
 
-def replace_non_finite(data: bytes | bytearray, subject: str) -> bytearray | None:
+def blank_non_finite_numbers(data: bytes | bytearray, subject: str) -> bytearray | None:
     """The same without C's NaN and infinity, every byte in its place; None where it has none.
 
     Raises ImportRefusedError where the second copy would be too large.
@@ -108,10 +108,10 @@ def iterate_documents(data: bytes | bytearray, kind: type[T], subject: str) -> I
             break
         begin = start.end() - 1
         try:
-            value, length = decode_first(view[begin:], kind, subject)
+            value, length = decode_first_document(view[begin:], kind, subject)
         except ImportRefusedError:
             if not is_cleaned:  # once for all documents: each may hold a nan
-                is_cleaned, cleaned = True, replace_non_finite(data, subject)
+                is_cleaned, cleaned = True, blank_non_finite_numbers(data, subject)
                 if cleaned is not None:
                     data, view = cleaned, memoryview(cleaned)
                     continue
@@ -166,7 +166,7 @@ def text_or_number(value: Json, limit: int = 300) -> str | None:
     return str(value)[:limit]
 
 
-def numbers_among(values: Json, most: int = 200) -> dict[str, float]:
+def numeric_members(values: Json, most: int = 200) -> dict[str, float]:
     """The members that are numbers: "" and other text are absent, not zero."""
     read = {str(k)[:120]: parse_number(v) for k, v in list(mapping_or_empty(values).items())[:most]}
     return {k: v for k, v in read.items() if v is not None}

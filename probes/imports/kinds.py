@@ -19,7 +19,7 @@ from hostdx.probes import units
 from hostdx.probes.imports import iperf3
 from hostdx.probes.imports.accounting import with_left_out_fields
 from hostdx.probes.imports.cpu import hwloc, numactl, perf_stat
-from hostdx.probes.imports.formats import RecognisedFormat, load_format
+from hostdx.probes.imports.formats import RecognisedFormat, load_format_toml
 from hostdx.probes.imports.hep import hep_suite, hepscore, prmon
 from hostdx.probes.imports.line_format import load_line_format
 from hostdx.probes.imports.model import (
@@ -27,7 +27,7 @@ from hostdx.probes.imports.model import (
     ImportRefusedError,
     ImportResult,
     ImportTrouble,
-    file_facts,
+    make_facts,
 )
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.imports.storage import (
@@ -65,7 +65,7 @@ _SAY_INVALID = frozenset(
 )
 
 
-def apply_validity(result: ImportResult) -> ImportResult:
+def add_validity_troubles(result: ImportResult) -> ImportResult:
     """The result with a trouble for each load that is invalid, too short or read from memory.
 
     Invalid figures and those of less than 50 ms of work are not judged, so that nothing compares them.
@@ -112,7 +112,7 @@ def _pairs_read_from_memory(measures: tuple[ImportedMeasure, ...]) -> Iterator[t
             )
 
 
-class OtherFile(msgspec.Struct, frozen=True):
+class UnimportableFile(msgspec.Struct, frozen=True):
     """A file that is recognised and not imported: `formats/other_tools.toml`."""
 
     pattern: str
@@ -137,8 +137,8 @@ class OtherFile(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=2)
-def _other_files(group: Literal["binary", "text"]) -> list[tuple[re.Pattern[bytes], OtherFile]]:
-    files = load_format("other_tools.toml", dict[str, list[OtherFile]])[group]
+def _other_files(group: Literal["binary", "text"]) -> list[tuple[re.Pattern[bytes], UnimportableFile]]:
+    files = load_format_toml("other_tools.toml", dict[str, list[UnimportableFile]])[group]
     return [(re.compile(file.pattern.encode(), re.MULTILINE), file) for file in files]
 
 
@@ -154,7 +154,7 @@ def refuse_unreadable(source: ImportSource) -> None:
             raise file.refusal_error(source.size)
 
 
-def unknown_kind_error(source: ImportSource) -> ImportRefusedError:
+def unrecognised_file_error(source: ImportSource) -> ImportRefusedError:
     if source.is_binary:
         return ImportRefusedError(
             "is binary and of no kind that can be imported", "`hostdx import --help` lists the kinds"
@@ -178,7 +178,7 @@ def _line_kind(name: str) -> ImportKind:
 
 @cache
 def _code_kinds() -> dict[str, RecognisedFormat]:
-    return load_format("kinds.toml", dict[str, RecognisedFormat])
+    return load_format_toml("kinds.toml", dict[str, RecognisedFormat])
 
 
 def _code_kind(
@@ -271,10 +271,10 @@ def parse_import(source: ImportSource, kind: ImportKind | None = None) -> Import
     refuse_unreadable(source)
     chosen = kind or recognise_kind(source)
     if chosen is None:
-        raise unknown_kind_error(source)
+        raise unrecognised_file_error(source)
     try:
-        result = with_left_out_fields(apply_validity(chosen.parse(source)), chosen.id, source)
-        version = file_facts((result.tool, result.version), subject="tool")
+        result = with_left_out_fields(add_validity_troubles(chosen.parse(source)), chosen.id, source)
+        version = make_facts((result.tool, result.version), subject="tool")
         return msgspec.structs.replace(result, facts=(*result.facts, *version))
     except ImportRefusedError:
         raise

@@ -22,8 +22,8 @@ import msgspec
 
 from hostdx.probes import units
 from hostdx.probes.imports.accounting import UNKNOWN_REASON
-from hostdx.probes.imports.dates import epoch_to_iso, to_iso
-from hostdx.probes.imports.formats import RecognisedFormat, load_format
+from hostdx.probes.imports.dates import date_to_iso, epoch_to_iso
+from hostdx.probes.imports.formats import RecognisedFormat, load_format_toml
 from hostdx.probes.imports.model import (
     Better,
     Contradiction,
@@ -181,7 +181,7 @@ class LineFormat(RecognisedFormat, frozen=True, kw_only=True):
 
 @lru_cache(maxsize=32)
 def load_line_format(name: str) -> LineFormat:
-    return load_format(f"{name}.toml", LineFormat)
+    return load_format_toml(f"{name}.toml", LineFormat)
 
 
 class _Figure(NamedTuple):
@@ -371,7 +371,7 @@ class _LineReader:
             tool=form.tool,
             version=self.head.get("version"),
             host=self.head.get("host"),
-            began=to_iso(began) or epoch_to_iso(parse_number(began)),
+            began=date_to_iso(began) or epoch_to_iso(parse_number(began)),
             measures=tuple(measures),
             facts=tuple(self.facts.values()),
             troubles=tuple(troubles),

@@ -127,7 +127,7 @@ class Noted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     subject: str = ""
 
 
-def file_facts(*entries: tuple[Any, ...], subject: str = "") -> list[Noted]:
+def make_facts(*entries: tuple[Any, ...], subject: str = "") -> list[Noted]:
     """Of (name, value) and (name, value, unit) those that the file has."""
     there = [(name, value, unit) for name, value, *unit in entries if value is not None]
     return [Noted(name=n, value=v, unit=u[0] if u else "", subject=subject) for n, v, u in there]
@@ -138,7 +138,7 @@ def parse_uname(text: object) -> tuple[str | None, list[Noted]]:
     words = str(text or "").split()
     if len(words) < 3 or words[0] != "Linux":
         return None, []
-    return words[1][:120], file_facts(("release", words[2][:200]), subject="kernel")
+    return words[1][:120], make_facts(("release", words[2][:200]), subject="kernel")
 
 
 class MissingValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

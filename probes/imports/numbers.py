@@ -55,7 +55,7 @@ def parse_column(column: Sequence[str]) -> list[float]:
     return read
 
 
-def parse_and_truncate(text: object) -> int | None:
+def parse_truncated(text: object) -> int | None:
     value = parse_number(text)
     return int(value) if value is not None else None
 
@@ -95,7 +95,7 @@ def is_claim_close(claimed: float, recomputed: float, relative: float, absolute:
 
 
 # A value of an imported file as a person reads it.
-def format_value(value: float | str, unit: str) -> str:
+def imported_text(value: float | str, unit: str) -> str:
     """A value as a person reads it; text of the file stays as it is."""
     if isinstance(value, str):
         return f"{value} {unit}".rstrip()

@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from hostdx.probes.imports.dates import epoch_to_iso, to_iso
+from hostdx.probes.imports.dates import date_to_iso, epoch_to_iso
 from hostdx.probes.imports.numbers import parse_number
 
 MAX_SERIES = 1000
@@ -134,7 +134,7 @@ class SampleClock:
     def _read_date(self, text: str) -> datetime | None:
         """Any day where the file names none; None where the text is no date that we know."""
         if text not in self._days:
-            day = to_iso(text)
+            day = date_to_iso(text)
             self._has_date = self._has_date or day is not None
             self._days[text] = (
                 datetime.fromisoformat(day[:10]) if day else None if text else datetime(2000, 1, 1)
@@ -178,7 +178,7 @@ KERNEL_WORKER = "kworker/"
 _MAX_COMMANDS = 40  # of a metric: those that did most
 
 
-class CommandSeries:
+class CommandSeriesSums:
     """The processes of one command are summed up; a sample that does not list a command is one of zero."""
 
     def __init__(self) -> None:

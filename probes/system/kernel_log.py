@@ -15,7 +15,7 @@ from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.patterns import lazy_pattern
 from hostdx.probes.reading.read_trace import ReadTrace
-from hostdx.probes.system.running.tasks import parse_frame, parse_frames
+from hostdx.probes.system.running.tasks import parse_stack_frames, stack_line_function
 from hostdx.probes.types import Absent, is_present
 
 MAX_LOG_BYTES = 16 << 20
@@ -90,7 +90,7 @@ class NullDereference(msgspec.Struct, frozen=True):
     release: str = ""
 
 
-def parse_line(line: str) -> LogLine:
+def parse_log_line(line: str) -> LogLine:
     """Takes dmesg's, syslog's and journalctl's prefixes off."""
     if line.startswith("{"):
         return _parse_json(line)
@@ -210,7 +210,7 @@ def _kernel_lines(text: str) -> tuple[LogLine, ...]:
         lines = [line for line in lines if not _OF_PROGRAM.match(line)]
     elif lines and lines[0].startswith("{"):
         lines = [line for line in lines if '"_TRANSPORT"' not in line or _OF_KERNEL.search(line)]
-    return tuple(parse_line(line) for line in lines)
+    return tuple(parse_log_line(line) for line in lines)
 
 
 def find_hung_tasks(lines: Iterable[LogLine]) -> tuple[HungTask, ...]:
@@ -223,7 +223,7 @@ def find_hung_tasks(lines: Iterable[LogLine]) -> tuple[HungTask, ...]:
 
     def end_current_task() -> None:
         if current:
-            functions, modules = parse_frames(body)
+            functions, modules = parse_stack_frames(body)
             tasks.append(
                 HungTask(
                     comm=current["comm"],
@@ -247,7 +247,7 @@ def find_hung_tasks(lines: Iterable[LogLine]) -> tuple[HungTask, ...]:
             continue
         count += 1
         release_match = _RELEASE.match(line.message)
-        function = parse_frame(line.message)
+        function = stack_line_function(line.message)
         if release_match:
             release = release_match.group(1)
         elif function and "? " not in line.message:
@@ -304,7 +304,7 @@ class KernelLogFollower:
                 break
             if not data:
                 break
-            lines.append(parse_record(data.decode(errors="backslashreplace")))
+            lines.append(parse_kmsg_record(data.decode(errors="backslashreplace")))
         return lines
 
     def close(self) -> None:
@@ -313,7 +313,7 @@ class KernelLogFollower:
         self._fd = -1
 
 
-def parse_record(record: str) -> LogLine:
+def parse_kmsg_record(record: str) -> LogLine:
     """A record of /dev/kmsg, "6,339,5140900,-;text": priority, sequence number, microseconds, flags."""
     head, _, text = record.partition(";")
     fields = head.split(",")

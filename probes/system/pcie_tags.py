@@ -36,7 +36,7 @@ def read_pcie_tags(host: Host, devices: tuple[PciDevice, ...]) -> tuple[PcieTags
     for device in devices:
         data = _read_config_space(f"{DEVICES}/{device.address}/config")
         short += len(data) <= 64
-        device_tags = decode_tags(device.address, data)
+        device_tags = decode_pcie_tags(device.address, data)
         if device_tags is not None:
             decoded_tags.append(device_tags)
     if short and not decoded_tags:
@@ -46,7 +46,7 @@ def read_pcie_tags(host: Host, devices: tuple[PciDevice, ...]) -> tuple[PcieTags
     return tuple(decoded_tags)
 
 
-def decode_tags(address: str, data: bytes) -> PcieTags | None:
+def decode_pcie_tags(address: str, data: bytes) -> PcieTags | None:
     """From a device's configuration space; None without PCI Express version 2 registers, or where it is cut short."""
     at = _find_pcie_capability(data)
     if at is None or data[at + 2] & 0xF < 2 or at + _DEVCTL2 + 2 > 256:
@@ -56,7 +56,7 @@ def decode_tags(address: str, data: bytes) -> PcieTags | None:
     return PcieTags(address, bool(can & _REQUESTER_CAN), bool(on & _REQUESTER_ON))
 
 
-def read_request_bytes(host: Host, address: str) -> int | Absent:
+def read_max_request_bytes(host: Host, address: str) -> int | Absent:
     """The largest read that the device may ask for at once (Device Control, bits 14:12; 7.5.3.4). 512 is usual."""
     if not host.live:
         return _captured_request_bytes(host, address)

@@ -27,13 +27,13 @@ from hostdx.probes.system.disk.mounts import unescape_mount_text
 from hostdx.probes.system.network.ethtool import GET_COALESCING, GET_RINGS, send_ethtool_command
 
 
-def read_setting(target: str) -> str:
+def read_by_call(target: str) -> str:
     """Return the value as a word. Raises OSError with what the kernel said."""
     kind, _, name = target.partition(":")
     return _KINDS[kind].read(name)
 
 
-def write_setting(target: str, value: str) -> None:
+def write_by_call(target: str, value: str) -> None:
     """Set it. Raises OSError with what the kernel said."""
     kind, _, name = target.partition(":")
     _KINDS[kind].write(name, value)

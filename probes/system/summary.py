@@ -8,7 +8,7 @@ from hostdx.probes.system.disk.arrays import md_arrays
 from hostdx.probes.system.disk.block import BlockDevice, block_devices, device_and_layers_below
 from hostdx.probes.system.disk.drive.transport import VIRTUAL_TRANSPORTS
 from hostdx.probes.system.disk.mounts import read_mounts
-from hostdx.probes.system.disk.scheduler import queue_path, read_scheduler_state
+from hostdx.probes.system.disk.scheduler import queue_folder_of, read_scheduler_state
 from hostdx.probes.system.disk.scheduler_origin import find_scheduler_origin
 from hostdx.probes.system.disk.topology import read_disk_topology
 from hostdx.probes.system.network.nic import read_nics
@@ -184,7 +184,7 @@ def _scheduler_facts(host: Host, device: str, name: str) -> Iterator[FactOrUnrea
     state = read_scheduler_state(host, device)
     if isinstance(state, Absent):
         return
-    reason, queue = find_scheduler_origin(host, state), queue_path(device)
+    reason, queue = find_scheduler_origin(host, state), queue_folder_of(device)
     yield Fact(name, "scheduler_from", reason.text, reason.source or f"{queue}/scheduler")
     if state.tunables:
         text = " ".join(f"{key}={value}" for key, value in state.tunables.items())

@@ -18,7 +18,7 @@ from hostdx.probes.system.running.culprit import (
 )
 from hostdx.probes.system.running.job_identity import JobLook, JobTarget, JobUse, compute_job_use, look_at_job
 from hostdx.probes.system.running.processes import ProcessTable, user_of
-from hostdx.probes.system.running.quota_groups import find_quotas, throttled_since
+from hostdx.probes.system.running.quota_groups import find_job_quotas, quota_counts_since
 from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract import events as ev
@@ -82,7 +82,7 @@ class Cpuwatch(Scenario):
             target = _with_start(target, first)
             began = run.clock.now()
             waited = read_pressure_s(run.host, "cpu")
-            quotas = find_quotas(run.host, target)
+            quotas = find_job_quotas(run.host, target)
             await asyncio.to_thread(users.look)
             looked_s = 0.0
             while (left := seconds - (run.clock.now() - began)) > 0:
@@ -116,7 +116,7 @@ class Cpuwatch(Scenario):
                 first,
                 _pressure_share(waited, read_pressure_s(run.host, "cpu"), run.clock.now() - began),
             ),
-            quotas=tuple(now for quota in quotas if (now := throttled_since(run.host, quota)) is not None),
+            quotas=tuple(now for quota in quotas if (now := quota_counts_since(run.host, quota)) is not None),
         )
         await asyncio.to_thread(users.look)
         for finding in cpuwatch_findings(run.host, usable, job, uses, expect):

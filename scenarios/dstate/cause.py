@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from hostdx.probes.system.running.tasks import Task
+from hostdx.probes.system.running.tasks import BlockedTask
 from hostdx.probes.types import is_present
 from hostdx.scenarios.dstate.location import QUIET_S, DeviceState, MountedDirectory
 from hostdx.scenarios.triage.knowledge.waits import wait_kind_and_function
@@ -18,7 +18,7 @@ STUCK_AFTER_S = 3.0
 class TaskSleep(msgspec.Struct):
     """One sleep of one task, as seen: `since_s` and `seen_s` are seconds of the watch."""
 
-    task: Task
+    task: BlockedTask
     since_s: float
     seen_s: float
     samples: int = 1
@@ -32,7 +32,7 @@ class TaskSleep(msgspec.Struct):
     def is_stuck(self) -> bool:
         return self.samples >= 3 and self.watched_seconds >= STUCK_AFTER_S
 
-    def continues_in(self, task: Task) -> bool:
+    def continues_in(self, task: BlockedTask) -> bool:
         """False when the task ran in between: its voluntary switches count on."""
         own_switches, now = self.task.switches, task.switches
         same_place = self.task.wchan == task.wchan or not (
@@ -55,7 +55,7 @@ class TaskSleeps:
         self.current: dict[tuple[int, int], TaskSleep] = {}
         self.longest: dict[tuple[int, int], TaskSleep] = {}  # of each task that was ever stuck
 
-    def add(self, tasks: Iterable[Task], now_s: float) -> SleepChange:
+    def add(self, tasks: Iterable[BlockedTask], now_s: float) -> SleepChange:
         """Takes one sample in; `now_s` never goes back."""
         before, self.current = self.current, {}
         became: list[TaskSleep] = []

@@ -16,11 +16,11 @@ from hostdx.probes.system.disk.block import (
 from hostdx.probes.system.disk.diskstats import DiskCounters
 from hostdx.probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, find_visible_mount, read_mounts_now
 from hostdx.probes.system.disk.scheduler import (
-    hardware_queues,
+    count_hardware_queues,
     parse_active_and_offered,
     read_inflight_reads_and_writes,
 )
-from hostdx.probes.system.running.tasks import OpenFile, Task, find_open_files
+from hostdx.probes.system.running.tasks import BlockedTask, OpenFile, find_open_files
 from hostdx.probes.types import Absent, is_present
 
 # Kernel threads carry what they serve in their names (jbd2/sda1-8, xfsaild/dm-0, loop0, md0_raid1, flush-254:0).
@@ -55,7 +55,7 @@ class MountedDirectory(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.mountpoint} ({inside})" if self.mountpoint else ", ".join(self.devices) or self.source
 
 
-def directory_waited_for(host: Host, task: Task) -> MountedDirectory | Absent:
+def directory_waited_for(host: Host, task: BlockedTask) -> MountedDirectory | Absent:
     """The best told place: the file of the call that it sleeps in, its name, its files, its arguments."""
     files = find_open_files(host, task)
     table = read_mounts_now(host)
@@ -91,7 +91,7 @@ def _describe_mount(host: Host, mount: Mount, told_by: str) -> MountedDirectory:
     )
 
 
-def _served_by_name(host: Host, task: Task, table: tuple[Mount, ...]) -> MountedDirectory | None:
+def _served_by_name(host: Host, task: BlockedTask, table: tuple[Mount, ...]) -> MountedDirectory | None:
     """Return what a kernel thread works for, by its name; a program may call itself anything."""
     name_match = _SERVES.search(task.comm) if task.kernel_thread else None
     if not name_match:
@@ -124,7 +124,7 @@ def _served_by_name(host: Host, task: Task, table: tuple[Mount, ...]) -> Mounted
     )
 
 
-def _argument_paths(host: Host, task: Task) -> tuple[OpenFile, ...]:
+def _argument_paths(host: Host, task: BlockedTask) -> tuple[OpenFile, ...]:
     """Absolute paths among the arguments (`of=/scratch/x` too). cmdline takes the task's memory lock: guarded."""
     text = host.read_file_text(f"/proc/{task.pid}/cmdline", 1 << 16, may_hang=True)
     if isinstance(text, Absent):
@@ -199,7 +199,7 @@ class DeviceActivity:
             quiet_s=quiet_s,
             driver_holds=holds,
             scheduler=parse_active_and_offered(text)[0] if is_present(text) else text,
-            hw_queues=hardware_queues(host, name),
+            hw_queues=count_hardware_queues(host, name),
             suspended=is_suspended(host, name),
             scheduler_holds=scheduler_requests(host, name)
             if holds == 0 and quiet_s >= QUIET_S

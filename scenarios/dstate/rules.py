@@ -15,8 +15,8 @@ from hostdx.probes.system.kernel_log import (
     read_kernel_log,
 )
 from hostdx.probes.system.running.tasks import (
+    BlockedTask,
     BlockedTaskScan,
-    Task,
     find_blocked_tasks,
     find_still_asleep,
     kernel_stack,
@@ -100,7 +100,7 @@ def _wait_remedies(reasons: Iterable[WaitReason], main: str) -> tuple[Remedy, ..
     return (Remedy(title=reason.advice, commands=reason.commands),) if reason is not None else ()
 
 
-def _wait_reason_and_source(host: Host, task: Task) -> tuple[WaitReason, str]:
+def _wait_reason_and_source(host: Host, task: BlockedTask) -> tuple[WaitReason, str]:
     """With the file that says so."""
     stack = kernel_stack(host, task.pid, task.tid)
     if is_present(stack):

@@ -12,7 +12,7 @@ from hostdx.probes.system.disk.diskstats import disk_counters
 from hostdx.probes.system.kernel_log import read_kernel_log
 from hostdx.probes.system.pulse import read_host_counters
 from hostdx.probes.system.running.cgroup import read_cgroup
-from hostdx.probes.system.running.tasks import Task, find_blocked_tasks, read_task_stack
+from hostdx.probes.system.running.tasks import BlockedTask, find_blocked_tasks, read_task_stack
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.dstate.cause import (
     DeviceLimit,
@@ -112,7 +112,7 @@ def read_look(host: Host, watching: TaskHistory, at_s: float) -> TaskLook | Abse
     )
 
 
-def _task_details(host: Host, task: Task) -> TaskDetails:
+def _task_details(host: Host, task: BlockedTask) -> TaskDetails:
     read_stack = read_task_stack(host, task)
     place = directory_waited_for(host, task)
     if isinstance(place, Absent):
@@ -120,7 +120,7 @@ def _task_details(host: Host, task: Task) -> TaskDetails:
     return TaskDetails(read_stack if is_present(read_stack) else (), place, _cgroup_limits(host, task, place))
 
 
-def _cgroup_limits(host: Host, task: Task, place: MountedDirectory) -> tuple[DeviceLimit, ...]:
+def _cgroup_limits(host: Host, task: BlockedTask, place: MountedDirectory) -> tuple[DeviceLimit, ...]:
     """Return what the control groups of the task (both versions) allow it on the devices below its place."""
     numbers = {
         devno.strip(): name

@@ -20,7 +20,7 @@ from hostdx.probes.engine.workloads import MIB, EngineLoad
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.diskstats import counter_growth, leaf_counters
-from hostdx.probes.system.disk.failing import cause_and_advice
+from hostdx.probes.system.disk.failing import io_error_advice
 
 LEAD_S = 0.003
 WORKERS = 4
@@ -76,7 +76,7 @@ class ChurnBench:
             replies = await self._written_by_workers(seconds, most_bytes)
         except WorkerFailed as error:
             raise WorkerFailed(
-                f"{self.private.path}, new files: {error}{cause_and_advice(error.errno, self.private.path)}",
+                f"{self.private.path}, new files: {error}{io_error_advice(error.errno, self.private.path)}",
                 error.errno,
             ) from error
         moved = counter_growth(before, self._written_bytes())

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.scheduler_origin import SchedulerOrigin, find_tuned_elevator_and_path
-from hostdx.probes.system.software.tuned import tuned_profile
+from hostdx.probes.system.software.tuned import active_tuned_profiles
 from hostdx.probes.types import is_present
 from hostdx.scenarios.contract.finding import Remedy
 from hostdx.scenarios.triage.rules.texts import finding_texts
@@ -89,7 +89,7 @@ def _persist_by_tuned(
 ) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     """A profile beside those that are active: none is replaced, none includes itself, one disk is set."""
     own = "hostdx-" + re.sub(r"[^A-Za-z0-9_.-]", "-", device)
-    read = tuned_profile(host)
+    read = active_tuned_profiles(host)
     before = read.split() if is_present(read) else []
     active = [name for name in before if name != own]
     path = tuned_path(host, own)

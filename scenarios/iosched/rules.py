@@ -7,11 +7,11 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.block import BlockDevice, block_devices
 from hostdx.probes.system.disk.scheduler import SchedulerState, read_scheduler_state
 from hostdx.probes.system.disk.scheduler_origin import (
-    are_udev_rules_known,
+    are_scheduler_rules_known,
     find_scheduler_origin,
     find_tuned_elevator_and_path,
-    is_udev_rule,
-    udev_rules,
+    rule_fits,
+    scheduler_rules,
 )
 from hostdx.probes.system.disk.zfs import may_be_zfs
 from hostdx.probes.system.running.ioprio import read_io_priorities
@@ -176,13 +176,13 @@ def check_writeback_throttling(host: Host) -> Iterator[Finding]:
 def check_conflicting_rules(host: Host) -> Iterator[Finding]:
     """A udev rule or tuned profile asks for a scheduler that is not there: somebody changed it, or two fight."""
     devices = leaves_with_schedulers(host)
-    if not are_udev_rules_known(host):
+    if not are_scheduler_rules_known(host):
         raise FactUnreadable("neither udev's rules nor tuned's profiles were captured")
     for device, state in devices:
         if isinstance(state.active, Absent) or find_scheduler_origin(host, state).kind in ("udev", "tuned"):
             continue
         asked = [
-            (p, s, "udev rule") for p, s, line in udev_rules(host) if is_udev_rule(host, line, device.name)
+            (p, s, "udev rule") for p, s, line in scheduler_rules(host) if rule_fits(host, line, device.name)
         ]
         tuned = find_tuned_elevator_and_path(host, device.name)
         if is_present(tuned):  # it comes after udev

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 
 from hostdx.probes.engine.measured import Measured
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.scheduler import SchedulerState, queue_path, read_scheduler_state
+from hostdx.probes.system.disk.scheduler import SchedulerState, queue_folder_of, read_scheduler_state
 from hostdx.probes.types import is_present
 from hostdx.scenarios.contract.disturbance import Disturbance
 from hostdx.scenarios.contract.events import ActionState
@@ -66,7 +66,7 @@ class QueueFileTracker:
             different = find_changed_paths(before, now)
             foreign_paths = {p for p in different if p in self._others[leaf]}
             if self._kept_reasons[leaf]:
-                base = queue_path(leaf)
+                base = queue_folder_of(leaf)
                 managed = (f"{base}/scheduler", f"{base}/nr_requests", f"{base}/iosched/")
                 foreign_paths |= {p for p in different if p.startswith(managed)}
             own_paths = different - foreign_paths
@@ -87,7 +87,7 @@ class QueueFileTracker:
 def queue_files(host: Host, leaf: str) -> dict[str, str]:
     """Every readable file under queue/, the scheduler's settings too: what must be the same afterwards."""
     file_texts: dict[str, str] = {}
-    for directory in (queue_path(leaf), f"{queue_path(leaf)}/iosched"):
+    for directory in (queue_folder_of(leaf), f"{queue_folder_of(leaf)}/iosched"):
         names = host.list_names(directory)
         for name in names if is_present(names) else ():
             text = host.read_file_text(f"{directory}/{name}", 1 << 16)
@@ -209,7 +209,7 @@ class Switcher:
 
     def _record_settings(self, state: SchedulerState, scheduler: str) -> None:
         """What comes along with a scheduler: its settings, the depth, write-back throttling."""
-        subject, base = f"disk:{state.device}", queue_path(state.device)
+        subject, base = f"disk:{state.device}", queue_folder_of(state.device)
         for name, value in (("nr_requests", state.nr_requests), ("wbt_lat_usec", state.wbt_lat_usec)):
             self.run.emit_fact(subject, f"{name} with {scheduler}", value, source=f"{base}/{name}")
         if state.tunables:

@@ -21,7 +21,7 @@ from hostdx.probes.system.kernel_log import read_kernel_log
 from hostdx.probes.system.nodes.memory import read_memory
 from hostdx.probes.system.processor.cpu import read_cpu
 from hostdx.probes.system.processor.cpu_times import TICKS_PER_S
-from hostdx.probes.system.processor.throttle import read_cpu_stat
+from hostdx.probes.system.processor.throttle import group_cpu_stat
 from hostdx.probes.system.pulse import HostCounters, read_host_counters
 from hostdx.probes.system.running.cgroup import read_cgroup
 from hostdx.probes.system.software.kernel import read_kernel
@@ -111,7 +111,7 @@ def throttled_below_quota(host: Host) -> Answer:
     if quota is None:
         return ""
     for path in ("/sys/fs/cgroup/cpu.stat", "/sys/fs/cgroup/cpu/cpu.stat"):
-        if values := read_cpu_stat(host, path):
+        if values := group_cpu_stat(host, path):
             return _describe_throttling(values, quota)
     return Absent("no cpu.stat of this control group can be read", "missing", "/sys/fs/cgroup/cpu.stat")
 

@@ -216,10 +216,10 @@ def bios_source_problem(options: "OptionMap") -> str:
         attributes = read_attribute_file(path, is_known_attribute)
         return attributes.reason if isinstance(attributes, Absent) else ""
     from hostdx.probes.system.bios.redfish import (
-        url_problem,  # http.client takes 20 ms, and triage asks nobody
+        redfish_url_problem,  # http.client takes 20 ms, and triage asks nobody
     )
 
-    return url_problem(url, authority or None) if url else ""
+    return redfish_url_problem(url, authority or None) if url else ""
 
 
 def read_firmware(host: Host, options: "OptionMap") -> FirmwareSettings:

@@ -235,7 +235,7 @@ def _change_by_call(label: str, value: str, kind: SettingKind) -> Action:
     """Return the change of a setting that is no file. Raises UsageError."""
     try:
         target = setting_calls.target_with_process_start(label)
-        own = setting_calls.read_setting(target)
+        own = setting_calls.read_by_call(target)
     except OSError as error:
         raise UsageError(f"setting {label}: it cannot be read: {error.strerror}") from None
     if "," in own:

@@ -10,7 +10,7 @@ import msgspec
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.firewall.rp_filter import count_rp_filter_drops
-from hostdx.probes.system.network.packet_rates import PacketCounters, compute_rates, read_packet_counters
+from hostdx.probes.system.network.packet_rates import PacketCounters, rates_between, read_packet_counters
 from hostdx.probes.system.pulse import uptime_s
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.finding import Evidence
@@ -96,7 +96,7 @@ def average_evidence(host: Host) -> Iterator[Evidence]:
     if isinstance(up, Absent) or up < MIN_UPTIME_S:
         return
     counters = read_packet_counters(host, up)
-    mean = compute_rates(
+    mean = rates_between(
         PacketCounters(time_s=0.0, processed=(), interfaces=dict.fromkeys(counters.interfaces, (0, 0))),
         counters,
     )

@@ -10,7 +10,7 @@ from hostdx.probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from hostdx.probes.system.firewall.rp_filter import RpFilter, rp_filter
 from hostdx.probes.system.firewall.rules import Ruleset, read_ruleset
 from hostdx.probes.system.firewall.summary import firewall_facts
-from hostdx.probes.system.network.line_rate import LinkedCard, list_cards
+from hostdx.probes.system.network.line_rate import LinkedCard, list_linked_cards
 from hostdx.probes.system.network.packet_rates import PacketRates
 from hostdx.probes.system.network.routes import (
     RouteTable,
@@ -75,7 +75,7 @@ def read_rp_filter_facts(host: Host) -> RpFilterFacts:
         routes={"IPv6": read_ipv6_routes(host), "IPv4": read_ipv4_routes(host)},
         policy_rules={"IPv6": count_policy_rules(host), "IPv4": count_policy_rules(host, "IPv4")},
         forwarding=read_forwarding(host),
-        cards=list_cards(host),
+        cards=list_linked_cards(host),
         ipv6=has_ipv6(host),
     )
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 from hostdx.probes.children.command import find_tool
 from hostdx.probes.engine.measured import BenchRefused
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.network.packet_rates import PacketRates, compute_rates, read_packet_counters
+from hostdx.probes.system.network.packet_rates import PacketRates, rates_between, read_packet_counters
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
@@ -106,7 +106,7 @@ class Rpfilter(Scenario):
         with run.begin_step("rates", STEPS["rates"]):
             before = read_packet_counters(run.host, run.clock.now())
             await run.clock.sleep(run.options.as_number("rates", RATES_S))
-            packet_rates = compute_rates(before, read_packet_counters(run.host, run.clock.now()))
+            packet_rates = rates_between(before, read_packet_counters(run.host, run.clock.now()))
             for fact_entry in rate_facts(packet_rates, read_rp_filter_facts(run.host).cards):
                 run.emit(ev.fact_event(fact_entry, run.elapsed_s()))
         return packet_rates

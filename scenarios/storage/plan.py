@@ -13,7 +13,7 @@ from hostdx.probes.engine.disk.refusals import DirectorySuitability, check_suita
 from hostdx.probes.engine.workloads import LOADS, USUAL_PLACES, all_written_file_bytes, file_set_count
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.block import block_devices
-from hostdx.probes.system.running.cgroup import cgroup_absent, cgroup_folders
+from hostdx.probes.system.running.cgroup import absent_cgroup, cgroup_folders
 from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import format_size
 from hostdx.scenarios.contract.model import OptionMap, UsageError, make_directory_action
@@ -191,7 +191,7 @@ def job_refusal(host: Host, options: OptionMap) -> str:
         if not host.path_exists(f"/proc/{pid}/stat"):
             return f"--pid {pid}: no such process; `ps -e` lists them"
     missing = cgroup and not cgroup_folders(host, cgroup)
-    return f"--cgroup {cgroup}: {cgroup_absent(cgroup).reason}" if missing else ""
+    return f"--cgroup {cgroup}: {absent_cgroup(cgroup).reason}" if missing else ""
 
 
 def make_plan_and_setup(

@@ -9,7 +9,7 @@ import msgspec
 from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.block import block_devices
-from hostdx.probes.system.disk.directory import directory_traits, file_system_number
+from hostdx.probes.system.disk.directory import device_number_of_path, directory_traits
 from hostdx.probes.system.disk.mounts import read_mounts
 from hostdx.probes.system.disk.topology import memory_file_system_of
 from hostdx.probes.types import Absent, is_present
@@ -195,7 +195,7 @@ def are_on_one_file_system(parts: Sequence[SharedPart], count: int) -> bool:
 def _find_common(
     host: Host, a: ComparedDirectory, b: ComparedDirectory, disks: Sequence[str]
 ) -> Common | None:
-    numbers = [file_system_number(first.directory) for first in (a, b)]
+    numbers = [device_number_of_path(first.directory) for first in (a, b)]
     if None not in numbers and numbers[0] == numbers[1]:
         return "file system"
     first, other = a.place.mount, b.place.mount

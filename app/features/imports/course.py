@@ -7,7 +7,7 @@ from hostdx.app.report.figures.load_lines import LoadLine, load_lines_svg
 from hostdx.app.terminal.glyphs import spark_cell
 from hostdx.app.terminal.printable import make_printable
 from hostdx.probes import units
-from hostdx.probes.imports.numbers import format_value
+from hostdx.probes.imports.numbers import imported_text
 from hostdx.scenarios.analysis.imported.results import Histories, HistoriesResult, WorkloadHistory
 from hostdx.scenarios.contract.results.document import Part, Picture, Table
 
@@ -101,7 +101,7 @@ def history_svg(histories: Histories) -> str:
 
 def _load_line(h: WorkloadHistory, histories: Histories) -> LoadLine:
     top, last = max(h.values), len(h.values) - 1
-    point_texts = [format_value(value, h.unit) for value in h.values[:_MAX_POINTS]]
+    point_texts = [imported_text(value, h.unit) for value in h.values[:_MAX_POINTS]]
     turns = [(step.before + 0.5) / last for step in h.steps if step.before < last]
     points = [(n / last, value / top) for n, value in enumerate(h.values)]
     return LoadLine(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.software.tuned import FOLDERS, TunedSection, profile_sections
+from hostdx.probes.system.software.tuned import FOLDERS, TunedSection, tuned_profile_sections
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.model import UsageError
 from hostdx.scenarios.prove.kinds import KIND_NAMES, parse_setting
@@ -63,7 +63,7 @@ def settings_of_findings(
 
 def settings_of_profile(host: Host, profile: str, *, may_lose: bool = False) -> SettingsChoice:
     """Return the settings of a tuned profile and of those that it includes. Raises UsageError where there is none."""
-    sections = profile_sections(host, profile)
+    sections = tuned_profile_sections(host, profile)
     if not sections:
         raise UsageError(
             f"profile {profile}: no such profile in {', '.join(FOLDERS)}, or its file cannot be read"

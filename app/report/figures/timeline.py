@@ -6,7 +6,7 @@ from hostdx.app.report.figures.load_lines import LoadLine, load_lines_svg
 from hostdx.app.terminal.glyphs import spark_cell
 from hostdx.app.terminal.printable import make_printable
 from hostdx.probes import units
-from hostdx.probes.imports.numbers import format_value
+from hostdx.probes.imports.numbers import imported_text
 from hostdx.scenarios.analysis.imported.results import TimelineResult
 from hostdx.scenarios.analysis.incidents.findings import clock_text, period_text
 from hostdx.scenarios.analysis.incidents.incidents import Timeline, TimelineRow
@@ -55,7 +55,7 @@ def _range_text(row: TimelineRow) -> str:
     low, high = min(values), max(values)
     if row.unit == "%":
         return f"{units.format_number(low, 2)} to {units.format_number(high, 2)} %"
-    return f"{format_value(low, row.unit)} to {format_value(high, row.unit)}"
+    return f"{imported_text(low, row.unit)} to {imported_text(high, row.unit)}"
 
 
 def _spark_line_text(row: TimelineRow, seconds: float, room: int) -> str:

@@ -100,7 +100,7 @@ def _read_attribute(path: str) -> str:
     if not path.startswith("/"):
         from hostdx.probes.system import setting_calls  # only a few settings are no files
 
-        return setting_calls.read_setting(path)
+        return setting_calls.read_by_call(path)
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -114,7 +114,7 @@ def _write_and_read_back(path: str, value: str) -> str:
     if not path.startswith("/"):
         from hostdx.probes.system import setting_calls
 
-        setting_calls.write_setting(path, value)
+        setting_calls.write_by_call(path, value)
         return _read_attribute(path)
     # never O_CREAT, and regular files only: neither a new file nor a block device node is ever written to
     descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NONBLOCK)

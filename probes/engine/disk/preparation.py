@@ -11,7 +11,7 @@ from hostdx.probes.engine.files import TestFile
 from hostdx.probes.engine.measured import BenchRefused
 from hostdx.probes.engine.pool import WorkerFailed, WorkerPool
 from hostdx.probes.system.disk.diskstats import counter_growth
-from hostdx.probes.system.disk.failing import cause_and_advice
+from hostdx.probes.system.disk.failing import io_error_advice
 
 Progress: TypeAlias = Callable[[int, int], None]  # bytes written so far, bytes to write
 
@@ -34,7 +34,7 @@ def open_directory(directory: str) -> Iterator[int]:
 
 
 def cannot_use_error(directory: str, error: OSError) -> BenchRefused:
-    return BenchRefused(f"{directory}: {error.strerror}{cause_and_advice(error.errno, directory)}")
+    return BenchRefused(f"{directory}: {error.strerror}{io_error_advice(error.errno, directory)}")
 
 
 async def fill_files(
@@ -70,7 +70,7 @@ async def fill_files(
         except WorkerFailed as error:
             raise BenchRefused(
                 f"{directory}: writing the test file of {units.format_size(file.bytes)} failed: "
-                f"{error}{cause_and_advice(error.errno, directory)}"
+                f"{error}{io_error_advice(error.errno, directory)}"
             ) from error
         except OSError as error:
             raise cannot_use_error(directory, error) from error

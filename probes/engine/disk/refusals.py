@@ -18,7 +18,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.arrays import md_array, thin_pool
 from hostdx.probes.system.disk.backing import served_by_memory_reason
 from hostdx.probes.system.disk.block import block_devices
-from hostdx.probes.system.disk.failing import cause_and_advice
+from hostdx.probes.system.disk.failing import io_error_advice
 from hostdx.probes.system.disk.mounts import IN_MEMORY, NETWORK
 from hostdx.probes.system.disk.smart import parse_smart_json
 from hostdx.probes.system.disk.topology import DirectoryPlacement, find_placement
@@ -143,7 +143,7 @@ def directory_refusal(path: str) -> str:
     try:
         state = os.stat(path)  # noqa: PTH116
     except OSError as error:
-        return f"{path}: {os.strerror(error.errno or 0)}{cause_and_advice(error.errno, path)}"
+        return f"{path}: {os.strerror(error.errno or 0)}{io_error_advice(error.errno, path)}"
     if not stat.S_ISDIR(state.st_mode):
         return f"{path} is not a directory; name one that is"
     if os.access(path, os.W_OK | os.X_OK, effective_ids=True):

@@ -38,7 +38,7 @@ from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.backing import served_by_memory_reason
 from hostdx.probes.system.disk.diskstats import counter_growth, disk_bytes
-from hostdx.probes.system.disk.failing import cause_and_advice
+from hostdx.probes.system.disk.failing import io_error_advice
 from hostdx.probes.system.disk.scheduler import read_inflight_reads_and_writes
 from hostdx.probes.types import is_present
 
@@ -283,7 +283,7 @@ class StorageBench:
             replies = await self._worker_pool.run_block(specs, LEAD_S + 0.0002 * load.workers)
         except WorkerFailed as error:
             raise WorkerFailed(
-                f"{self.directory}, {load.id}: {error}{cause_and_advice(error.errno, self.directory)}",
+                f"{self.directory}, {load.id}: {error}{io_error_advice(error.errno, self.directory)}",
                 error.errno,
             ) from error
         moved = counter_growth(device, self.device_bytes(load.kind))

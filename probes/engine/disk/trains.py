@@ -26,7 +26,7 @@ from hostdx.probes.engine.spec import LoadSpec
 from hostdx.probes.engine.summary import rate_in_load_unit
 from hostdx.probes.engine.workloads import EngineLoad, engine_load
 from hostdx.probes.system.disk.diskstats import counter_growth
-from hostdx.probes.system.disk.failing import cause_and_advice
+from hostdx.probes.system.disk.failing import io_error_advice
 
 FIRST_SLICE_S = 0.02
 STREAMED_PLACES = 16  # streams go through several files at once: so many sets of them
@@ -114,7 +114,7 @@ class StorageBatches(BatchSource[StorageBench]):
             )
         except WorkerFailed as error:
             failed = self._benches if error.side is None else [self._benches[error.side]]
-            hint = cause_and_advice(error.errno, *(b.directory for b in failed))
+            hint = io_error_advice(error.errno, *(b.directory for b in failed))
             raise WorkerFailed(
                 f"{_directory_names(failed)}, {load.id}: {error}{hint}", error.errno
             ) from error

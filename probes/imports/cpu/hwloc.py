@@ -5,7 +5,7 @@ hwloc 1 says Socket where 2 and 3 say Package; a NUMANode is a parent in 1 and a
 
 from xml.parsers import expat
 
-from hostdx.probes.imports.model import ImportRefusedError, ImportResult, file_facts
+from hostdx.probes.imports.model import ImportRefusedError, ImportResult, make_facts
 from hostdx.probes.imports.numbers import parse_number
 from hostdx.probes.imports.source import ImportSource
 
@@ -59,7 +59,7 @@ def parse_hwloc(source: ImportSource) -> ImportResult:
     objects = reader.objects
     if not reader.has_topology or not objects:
         raise ImportRefusedError("hwloc: no object in its topology", "export it again: lstopo --of xml FILE")
-    facts = file_facts(
+    facts = make_facts(
         ("CPUs", objects.get("PU", 0)), ("cores", objects.get("Core", 0)),
         ("packages", objects.get("Package", objects.get("Socket", 0))), ("memory nodes", objects.get("NUMANode", 0)),
         ("CPU model", reader.infos.get("CPUModel") or None), ("memory", reader.memory or None, "B"),

@@ -7,7 +7,7 @@ from hostdx.probes.imports.model import (
     ImportRefusedError,
     ImportResult,
     compare_claim,
-    file_facts,
+    make_facts,
 )
 from hostdx.probes.imports.numbers import MIB, parse_number
 from hostdx.probes.imports.source import ImportSource
@@ -35,10 +35,10 @@ def parse_numactl(source: ImportSource) -> ImportResult:
             distances[int(match[1])] = tuple(int(f) for f in match[2].split()[:_MAX_NODES] if len(f) < 9)
     if nodes is None or not sizes["size"]:
         raise ImportRefusedError("numactl: no nodes in it", "import the output of numactl -H")
-    facts = file_facts(("memory nodes", nodes))
+    facts = make_facts(("memory nodes", nodes))
     for node, size in sizes["size"].items():
         free = sizes["free"].get(node)
-        facts += file_facts(
+        facts += make_facts(
             ("memory", size * MIB, "B"), ("free memory", free and free * MIB, "B"), ("CPUs", cpus.get(node, 0)),
             ("distances", list(distances[node]) if node in distances else None), subject=f"node:{node}",
         )  # fmt: skip

@@ -12,7 +12,7 @@ from hostdx.probes.imports.source import HEAD, ImportSource
 T = TypeVar("T")
 
 
-def load_format(file: str, kind: type[T]) -> T:
+def load_format_toml(file: str, kind: type[T]) -> T:
     """The TOML file of that name, as this type."""
     return read_shipped_toml(__file__, file, kind)
 

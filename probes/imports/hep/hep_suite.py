@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hostdx.probes.imports import json_text
-from hostdx.probes.imports.dates import to_iso
+from hostdx.probes.imports.dates import date_to_iso
 from hostdx.probes.imports.hep import hepscore
 from hostdx.probes.imports.json_text import mapping_or_empty, text_or_number
 from hostdx.probes.imports.model import (
@@ -14,9 +14,9 @@ from hostdx.probes.imports.model import (
     ImportRefusedError,
     ImportResult,
     ImportTrouble,
-    file_facts,
+    make_facts,
 )
-from hostdx.probes.imports.numbers import parse_and_truncate, parse_number
+from hostdx.probes.imports.numbers import parse_number, parse_truncated
 from hostdx.probes.imports.source import ImportSource
 
 _UNKNOWN = ("not_available", "not_defined", "")
@@ -52,23 +52,23 @@ def parse_hep_suite(source: ImportSource) -> ImportResult:
     memory = mapping_or_empty(mapping_or_empty(host.get("HW")).get("MEMORY"))
     software = mapping_or_empty(host.get("SW"))
     kib = parse_number(memory.get("Mem_Total"))
-    facts = file_facts(
+    facts = make_facts(
         ("model", _known_text(cpu.get("CPU_Model"))),
-        ("threads", parse_and_truncate(_known_text(cpu.get("CPU")))),
-        ("sockets", parse_and_truncate(_known_text(cpu.get("Sockets")))),
-        ("threads per core", parse_and_truncate(_known_text(cpu.get("Threads_per_core")))),
+        ("threads", parse_truncated(_known_text(cpu.get("CPU")))),
+        ("sockets", parse_truncated(_known_text(cpu.get("Sockets")))),
+        ("threads per core", parse_truncated(_known_text(cpu.get("Threads_per_core")))),
         ("microcode", _known_text(cpu.get("Microcode"))),
         ("governor", _known_text(cpu.get("Power_Policy"))),
         subject="cpu",
     )
-    facts += file_facts(("total", int(kib * 1024) if kib is not None else None, "B"), subject="memory")
-    facts += file_facts(("release", _known_text(software.get("kernel_version"))), subject="kernel")
-    facts += file_facts(("name", _known_text(software.get("os_version"))), subject="os")
+    facts += make_facts(("total", int(kib * 1024) if kib is not None else None, "B"), subject="memory")
+    facts += make_facts(("release", _known_text(software.get("kernel_version"))), subject="kernel")
+    facts += make_facts(("name", _known_text(software.get("os_version"))), subject="os")
     if not measures:
         troubles.append(ImportTrouble(id="suite.nothing", fatal=True))
     return ImportResult(
         kind="hep-suite", tool="hep-benchmark-suite", version=_known_text(suite.get("version")), facts=tuple(facts),
-        host=_known_text(host.get("hostname")), began=to_iso(_known_text(document.get("_timestamp"))),
+        host=_known_text(host.get("hostname")), began=date_to_iso(_known_text(document.get("_timestamp"))),
         measures=tuple(measures), contradictions=tuple(contradictions), troubles=tuple(troubles),
         recomputed=("score from the runs",) if is_recomputed else (),
     )  # fmt: skip

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from hostdx.probes.imports import json_text
-from hostdx.probes.imports.dates import to_iso
-from hostdx.probes.imports.json_text import mapping_or_empty, numbers_among, text_or_number
+from hostdx.probes.imports.dates import date_to_iso
+from hostdx.probes.imports.json_text import mapping_or_empty, numeric_members, text_or_number
 from hostdx.probes.imports.model import (
     Contradiction,
     ImportedMeasure,
@@ -23,7 +23,7 @@ from hostdx.probes.imports.model import (
     ImportTrouble,
     Noted,
     compare_claim,
-    file_facts,
+    make_facts,
     make_measures,
     parse_uname,
 )
@@ -79,7 +79,7 @@ def parse_hepscore(source: ImportSource) -> ImportResult:
     measures, contradictions, troubles = judge_score(detail)
     when = detail.environment.get("start_at") or detail.environment.get("date")
     return ImportResult(
-        kind="hepscore", tool="hep-score", version=detail.version, began=to_iso(when),
+        kind="hepscore", tool="hep-score", version=detail.version, began=date_to_iso(when),
         host=parse_uname(detail.environment.get("system"))[0], measures=tuple(measures),
         contradictions=tuple(contradictions), troubles=tuple(troubles), facts=tuple(list_facts(detail)),
         recomputed=("score from the runs",),
@@ -118,8 +118,8 @@ def read_score(document: Mapping[str, Any]) -> HepScore:
 
 
 def _read_workload(name: str, body: dict[str, Any], chosen: dict[str, Any]) -> HepWorkload:
-    ref = {k.removesuffix("_ref"): v for k, v in numbers_among(chosen).items() if k.endswith("_ref")}
-    ref = ref or numbers_among(mapping_or_empty(body.get("ref_scores")))
+    ref = {k.removesuffix("_ref"): v for k, v in numeric_members(chosen).items() if k.endswith("_ref")}
+    ref = ref or numeric_members(mapping_or_empty(body.get("ref_scores")))
     reports = [
         (key, value)
         for key, value in body.items()
@@ -130,7 +130,7 @@ def _read_workload(name: str, body: dict[str, Any], chosen: dict[str, Any]) -> H
     for key, value in sorted(reports)[:_MAX_RUNS]:
         report = mapping_or_empty(mapping_or_empty(value)["report"])
         info = info or report
-        scores = numbers_among(mapping_or_empty(report.get("wl-scores")))
+        scores = numeric_members(mapping_or_empty(report.get("wl-scores")))
         runs.append(
             HepscoreRun(
                 name=key[:20], scores=scores, log=text_or_number(report.get("log")), value=_normalise_run(scores, ref),
@@ -149,7 +149,7 @@ def _read_workload(name: str, body: dict[str, Any], chosen: dict[str, Any]) -> H
         ref=ref,
         runs=tuple(runs),
         normalised=median(values) if values else None,
-        chosen={k: v for k, v in numbers_among(chosen).items() if not k.endswith("_ref")},
+        chosen={k: v for k, v in numeric_members(chosen).items() if not k.endswith("_ref")},
     )
 
 
@@ -258,7 +258,7 @@ def _stored_medians(w: HepWorkload) -> list[Contradiction]:
 
 
 def list_facts(detail: HepScore) -> list[Noted]:
-    facts = file_facts(
+    facts = make_facts(
         ("scaling", detail.scaling),
         ("repetitions", detail.repetitions),
         ("reference machine", detail.reference),
@@ -268,7 +268,7 @@ def list_facts(detail: HepScore) -> list[Noted]:
     for w in detail.workloads:
         if w.copies is not None and w.threads_per_copy is not None:
             both = (("copies", w.copies), ("threads per copy", w.threads_per_copy))
-            facts += file_facts(*both, subject=f"workload:{w.name}")
+            facts += make_facts(*both, subject=f"workload:{w.name}")
     return [*facts, *parse_uname(detail.environment.get("system"))[1]]
 
 
@@ -277,7 +277,7 @@ def parse_hep_workload(source: ImportSource) -> ImportResult:
     document = json_text.decode_untyped(source.data, "hep-workload")
     top = mapping_or_empty(document)
     report, info = mapping_or_empty(top.get("report")) or top, mapping_or_empty(top.get("run_info")) or top
-    scores = numbers_among(mapping_or_empty(report.get("wl-scores")))
+    scores = numeric_members(mapping_or_empty(report.get("wl-scores")))
     if not scores:
         raise ImportRefusedError('hep-workload: no number in its "wl-scores"', "check the workload's own log")
     app = mapping_or_empty(top.get("app"))
@@ -309,7 +309,7 @@ def parse_hep_workload(source: ImportSource) -> ImportResult:
             )
             for key, v in scores.items()
         ),
-        facts=tuple(file_facts(("copies", copies), ("threads per copy", threads), ("events per thread", events))),
+        facts=tuple(make_facts(("copies", copies), ("threads per copy", threads), ("events per thread", events))),
         troubles=tuple(troubles),
     )  # fmt: skip
 

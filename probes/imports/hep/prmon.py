@@ -15,7 +15,7 @@ import msgspec
 
 from hostdx.probes.imports import json_text
 from hostdx.probes.imports.dates import epoch_to_iso
-from hostdx.probes.imports.json_text import mapping_or_empty, numbers_among
+from hostdx.probes.imports.json_text import mapping_or_empty, numeric_members
 from hostdx.probes.imports.model import (
     Contradiction,
     ImportedMeasure,
@@ -24,12 +24,12 @@ from hostdx.probes.imports.model import (
     ImportTrouble,
     MissingValue,
     compare_claim,
-    file_facts,
+    make_facts,
     make_measures,
     make_troubles,
     points_to_draw,
 )
-from hostdx.probes.imports.numbers import KIB, is_claim_close, parse_and_truncate, parse_column, parse_number
+from hostdx.probes.imports.numbers import KIB, is_claim_close, parse_column, parse_number, parse_truncated
 from hostdx.probes.imports.sample_series import SampleClock, SampleSeries
 from hostdx.probes.imports.source import ImportSource
 
@@ -205,7 +205,7 @@ class _Table:
 def parse_prmon_json(source: ImportSource) -> ImportResult:
     document = json_text.decode_untyped(source.data, "prmon")
     top = mapping_or_empty(document)
-    most, mean = numbers_among(top.get("Max")), numbers_among(top.get("Avg"))
+    most, mean = numeric_members(top.get("Max")), numeric_members(top.get("Avg"))
     if "wtime" not in most or not mean:
         raise ImportRefusedError(
             'prmon: no "Max" with "wtime" and "Avg" in it', "import prmon's JSON summary"
@@ -226,11 +226,11 @@ def parse_prmon_json(source: ImportSource) -> ImportResult:
         # the average is of whole bytes and wtime of whole seconds
         if not is_claim_close(mean[name], rates[name], 1.0 / max(wall, 1.0) + 0.01, 1.0)
     ]  # fmt: skip
-    facts = file_facts(
+    facts = make_facts(
         ("model", model),
-        ("threads", parse_and_truncate(cpu.get("CPUs"))),
-        ("sockets", parse_and_truncate(cpu.get("Sockets"))),
-        ("threads per core", parse_and_truncate(cpu.get("ThreadsPerCore"))),
+        ("threads", parse_truncated(cpu.get("CPUs"))),
+        ("sockets", parse_truncated(cpu.get("Sockets"))),
+        ("threads per core", parse_truncated(cpu.get("ThreadsPerCore"))),
         subject="cpu",
     )
     return ImportResult(

@@ -19,10 +19,10 @@ from hostdx.probes.imports.model import (
     ImportTrouble,
     Noted,
     compare_claim,
-    file_facts,
+    make_facts,
     make_measures,
 )
-from hostdx.probes.imports.numbers import parse_and_truncate, parse_number
+from hostdx.probes.imports.numbers import parse_number, parse_truncated
 from hostdx.probes.imports.source import ImportSource
 
 MODULES = ("POSIX", "MPI-IO", "STDIO", "H5D")
@@ -82,7 +82,7 @@ def _add_counter(part: DarshanModule, short: str, value: float) -> None:
         setattr(part, field, (getattr(part, field) or 0) + value)
 
 
-class Darshan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class DarshanLog(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     exe: str | None = None
     command: str | None = None
     nprocs: int | None = None
@@ -190,13 +190,13 @@ def parse_darshan_text(source: ImportSource) -> ImportResult:
             sums.add_counter(module, name, value, f"{fields[1]} {identifier}")
         elif value is not None:
             sums.add_unseen_bytes(module[:40], name, value)
-    detail = Darshan(
+    detail = DarshanLog(
         exe=head.get("exe"),
         command=head.get("exe"),
-        nprocs=parse_and_truncate(head.get("nprocs")),
-        jobid=parse_and_truncate(head.get("jobid")),
+        nprocs=parse_truncated(head.get("nprocs")),
+        jobid=parse_truncated(head.get("jobid")),
         run_time_s=parse_number(head.get("run time")),
-        start=parse_and_truncate(head.get("start_time")),
+        start=parse_truncated(head.get("start_time")),
         log_version=head.get("darshan log version"),
         lib_version=library,
         io=sums.io,
@@ -205,7 +205,7 @@ def parse_darshan_text(source: ImportSource) -> ImportResult:
     return make_result(detail, "darshan-text", partial)
 
 
-def make_result(detail: Darshan, kind: str, partial: bool = False) -> ImportResult:
+def make_result(detail: DarshanLog, kind: str, partial: bool = False) -> ImportResult:
     if not any(part.records for part in detail.io.values()):
         raise ImportRefusedError(
             "Darshan: no module has a record",
@@ -231,7 +231,7 @@ def make_result(detail: Darshan, kind: str, partial: bool = False) -> ImportResu
                     )
                 )
         contradictions += _check_histogram(name, part)
-    facts = file_facts(
+    facts = make_facts(
         ("program", detail.exe), ("command", detail.command), ("processes", detail.nprocs), ("job", detail.jobid),
         ("run time", detail.run_time_s, "s"), ("log version", detail.log_version),
     )  # fmt: skip
@@ -248,7 +248,7 @@ def make_result(detail: Darshan, kind: str, partial: bool = False) -> ImportResu
     )  # fmt: skip
 
 
-def _make_measures(name: str, part: DarshanModule, detail: Darshan) -> list[ImportedMeasure]:
+def _make_measures(name: str, part: DarshanModule, detail: DarshanLog) -> list[ImportedMeasure]:
     """Rates are bytes ÷ the mean time a process spent in the calls: what the application itself saw."""
     seconds = detail.run_time_s or 0.0
     processes = max(1, detail.nprocs or 1)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from hostdx.probes.imports.confinement import confine_process
-from hostdx.probes.imports.storage.darshan import MODULES, Darshan, DarshanSums
+from hostdx.probes.imports.storage.darshan import MODULES, DarshanLog, DarshanSums
 
 _NAMES = {"MPIIO": "MPI-IO"}
 
@@ -49,7 +49,7 @@ def _read_log(darshan: Any, log: str) -> dict[str, Any]:
         if name in sums.io and isinstance(about, dict):
             sums.io[name].partial = bool(about.get("partial_flag"))
     job = report.metadata["job"]
-    detail = Darshan(
+    detail = DarshanLog(
         exe=str(report.metadata.get("exe", "")).partition(" ")[0][:500] or None,
         command=str(report.metadata.get("exe", ""))[:2000] or None,
         nprocs=int(job["nprocs"]),

@@ -18,7 +18,7 @@ from hostdx.probes.children.own_module import own_module
 from hostdx.probes.imports.confinement import MAX_WRITTEN_BYTES
 from hostdx.probes.imports.model import ImportRefusedError, ImportResult
 from hostdx.probes.imports.source import ImportSource
-from hostdx.probes.imports.storage.darshan import Darshan, make_result
+from hostdx.probes.imports.storage.darshan import DarshanLog, make_result
 from hostdx.probes.reading.captured.temporary_folder import temporary_folder
 
 _MAGIC = 6567223  # include/darshan-log-format.h, DARSHAN_MAGIC_NR, in the byte order of the writer
@@ -29,7 +29,7 @@ _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
 class _DarshanAnswer(msgspec.Struct):
-    detail: Darshan | None = None
+    detail: DarshanLog | None = None
     error: str = ""
     damaged: bool = False
 

@@ -15,7 +15,7 @@ from msgspec import structs
 
 from hostdx.probes.imports import json_text
 from hostdx.probes.imports.command_options import neutral_fields, significant_options
-from hostdx.probes.imports.dates import to_iso
+from hostdx.probes.imports.dates import date_to_iso
 from hostdx.probes.imports.json_text import mapping_or_empty, text_or_number
 from hostdx.probes.imports.model import (
     Better,
@@ -26,7 +26,7 @@ from hostdx.probes.imports.model import (
     ImportTrouble,
     SeriesPoint,
     compare_claim,
-    file_facts,
+    make_facts,
     make_measures,
     make_troubles,
 )
@@ -250,8 +250,8 @@ def _make_result(kind: str, all_phases: Iterator[ElbenchoPhase], digit: float) -
                     unit="B/s",
                 )  # fmt: skip
     return ImportResult(
-        kind=kind, tool="elbencho", version=phases[0].version, began=to_iso(_without_zone(phases[0].began)),
-        measures=tuple(measures[:_MAX_PHASES]), facts=tuple(file_facts(("phases", len(phases)))),
+        kind=kind, tool="elbencho", version=phases[0].version, began=date_to_iso(_without_zone(phases[0].began)),
+        measures=tuple(measures[:_MAX_PHASES]), facts=tuple(make_facts(("phases", len(phases)))),
         contradictions=tuple(contradicted[:100]), recomputed=("rate from bytes and time",),
     )  # fmt: skip
 

@@ -33,9 +33,9 @@ from hostdx.probes.imports.storage.fio_job import (
     ALL_CLIENTS,
     FioDirection,
     FioJob,
+    FioJsonJob,
     FioLatency,
     FioRate,
-    JsonJob,
     SyncLatency,
     find_contradictions,
     job_conditions,
@@ -49,7 +49,7 @@ _MAX_CONTRADICTIONS = 100
 _RANKS = ("50", "99", "99.9")
 
 
-class SummedJob(msgspec.Struct):
+class SummedFioJob(msgspec.Struct):
     """One job name, group and direction; `rate` while it is one entry only."""
 
     entries: int = 0
@@ -67,7 +67,7 @@ class FioSums:
         self.jobs: list[FioJob] = []
         self.count = 0
         self.left_out = 0  # places beyond the bound
-        self.places: dict[tuple[str, int, str], SummedJob] = {}
+        self.places: dict[tuple[str, int, str], SummedFioJob] = {}
         self.iops_by_direction: dict[str, float] = {}
         self.contradictions: list[Contradiction] = []
         self.errors: dict[str, int] = {}
@@ -97,7 +97,7 @@ class FioSums:
             if len(self.places) >= _MAX_PLACES:
                 self.left_out += 1
                 return
-            place = self.places[key] = SummedJob()
+            place = self.places[key] = SummedFioJob()
         place.entries += 1
         place.rate = rate if place.entries == 1 else None
         place.sync = job.sync if place.entries == 1 else _add_syncs(place.sync, job.sync)
@@ -291,13 +291,13 @@ def _read_documents(source: ImportSource) -> tuple[list[fio_job.FioDocument], li
     except ImportRefusedError:
         if not fio_documents:
             raise
-        messages = find_messages(text.decode("utf-8", "backslashreplace"))
+        messages = fio_messages(text.decode("utf-8", "backslashreplace"))
         return fio_documents, [*messages, "the last JSON document is incomplete"]
     text += source.data[position : position + _TEXT_AROUND]
-    return fio_documents, find_messages(text.decode("utf-8", "backslashreplace"))
+    return fio_documents, fio_messages(text.decode("utf-8", "backslashreplace"))
 
 
-def find_messages(text: str) -> list[str]:
+def fio_messages(text: str) -> list[str]:
     lines = (piece.strip() for line in text.split("\n") for piece in line.split("\r"))
     return [line[:300] for line in lines if _MESSAGE.match(line)][:_MAX_MESSAGES]
 
@@ -398,7 +398,7 @@ def parse_fio_terse(source: ImportSource) -> ImportResult:
         has_trim = fields[0] == "4" and len(fields) >= _MIN_TERSE_FIELDS + _TERSE_PART
         starts = range(_TERSE_HEAD, _TERSE_HEAD + _TERSE_PART * (3 if has_trim else 2), _TERSE_PART)
         parts = [_read_direction(fields[start : start + _TERSE_PART]) for start in starts]
-        entry = JsonJob(
+        entry = FioJsonJob(
             jobname=fields[2], groupid=fields[3], error=fields[4], read=parts[0], write=parts[1],
             trim=parts[2] if has_trim else None,
         )  # fmt: skip

@@ -14,7 +14,7 @@ from itertools import islice
 import msgspec
 
 from hostdx.probes import units
-from hostdx.probes.imports.formats import load_format
+from hostdx.probes.imports.formats import load_format_toml
 from hostdx.probes.imports.model import Contradiction, compare_claim
 from hostdx.probes.imports.numbers import KIB, parse_byte_size, parse_integer, parse_number
 from hostdx.probes.types import Json
@@ -59,11 +59,11 @@ class FioDirection(msgspec.Struct, frozen=True):
         return chosen
 
     @property
-    def to_ns(self) -> float:
+    def ns_per_unit(self) -> float:
         return 1.0 if self.has_nanoseconds else 1000.0
 
 
-class Syncs(msgspec.Struct, frozen=True):
+class FioSyncs(msgspec.Struct, frozen=True):
     """fsync, fdatasync and sync_file_range of a job, all together."""
 
     total_ios: Json = None
@@ -71,13 +71,13 @@ class Syncs(msgspec.Struct, frozen=True):
     lat_ns: FioLatency | None = None
 
 
-class SteadyState(msgspec.Struct, frozen=True):
+class FioSteadyState(msgspec.Struct, frozen=True):
     ss: Json = None
     attained: Json = None
     criterion: Json = None
 
 
-class JsonJob(msgspec.Struct, frozen=True):
+class FioJsonJob(msgspec.Struct, frozen=True):
     """One job, or one client's job."""
 
     jobname: Json = ""
@@ -90,8 +90,8 @@ class JsonJob(msgspec.Struct, frozen=True):
     write: FioDirection | None = None
     trim: FioDirection | None = None
     mixed: FioDirection | None = None
-    sync: Syncs | None = None
-    steadystate: SteadyState | None = None
+    sync: FioSyncs | None = None
+    steadystate: FioSteadyState | None = None
 
 
 class FioDocument(msgspec.Struct, frozen=True):
@@ -108,17 +108,17 @@ class FioDocument(msgspec.Struct, frozen=True):
     def raw_jobs(self) -> list[msgspec.Raw]:
         return self.jobs if self.jobs is not None else self.client_stats or []
 
-    def decode_jobs(self) -> Iterator[JsonJob]:
+    def decode_jobs(self) -> Iterator[FioJsonJob]:
         """Raises msgspec.MsgspecError where one is no job."""
         for part in self.raw_jobs:
             yield _entry.decode(part)
 
-    def decode_heads(self) -> list[JsonJob]:
+    def decode_heads(self) -> list[FioJsonJob]:
         """The first thousand jobs."""
         return list(islice(self.decode_jobs(), 1000))
 
 
-_entry = msgspec.json.Decoder(JsonJob)
+_entry = msgspec.json.Decoder(FioJsonJob)
 
 
 class FioSettings(msgspec.Struct, frozen=True):
@@ -132,7 +132,7 @@ class FioSettings(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=1)
 def load_fio_settings() -> FioSettings:
-    return load_format("fio_options.toml", FioSettings)
+    return load_format_toml("fio_options.toml", FioSettings)
 
 
 DIRECTIONS = ("read", "write", "trim", "mixed")
@@ -187,7 +187,7 @@ class FioJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     invalid: str = ""  # why fio itself calls the job's figures invalid
 
 
-def make_job(entry: JsonJob, common: Mapping[str, object], *, with_details: bool = True) -> FioJob:
+def make_job(entry: FioJsonJob, common: Mapping[str, object], *, with_details: bool = True) -> FioJob:
     """`with_details`: with its percentiles and options; else only what is summed up."""
     own = entry.options or {}
     options = {**common, **own} if with_details else {}
@@ -242,14 +242,14 @@ def _spell_value(text: str) -> str:
     return str(value) if value is not None else text.lower()
 
 
-def _invalid_reason(entry: JsonJob) -> str:
+def _invalid_reason(entry: FioJsonJob) -> str:
     steady = entry.steadystate
     if steady is not None and steady.attained in (0, False):
         return f"steady state not attained: {str(steady.criterion)[:40]} reached, {str(steady.ss)[:40]} asked for"
     return f"fio ended with error {parse_integer(entry.error)}" if parse_integer(entry.error) else ""
 
 
-def _sync_latency(syncs: Syncs | None) -> SyncLatency | None:
+def _sync_latency(syncs: FioSyncs | None) -> SyncLatency | None:
     latency = (syncs.lat_ns or syncs.lat) if syncs is not None else None
     if syncs is None or latency is None:
         return None
@@ -331,7 +331,7 @@ def _read_rate(part: FioDirection | None, with_details: bool) -> FioRate | None:
         return None
     clat, lat = part.latency_ns("clat"), part.latency_ns("lat")
     ranked = clat if clat is not None and clat.percentile else lat
-    to_ns = part.to_ns
+    to_ns = part.ns_per_unit
     if not with_details:
         ranked = None
     return FioRate(

@@ -10,11 +10,11 @@ from collections import Counter
 
 import msgspec
 
-from hostdx.probes.imports.dates import to_iso
+from hostdx.probes.imports.dates import date_to_iso
 from hostdx.probes.imports.model import ImportRefusedError, ImportResult, ImportTrouble
 from hostdx.probes.imports.numbers import GIB, KIB, MIB, is_claim_close
 from hostdx.probes.imports.source import ImportSource
-from hostdx.probes.imports.storage.fio import FioOutput, find_messages, make_result, sum_jobs
+from hostdx.probes.imports.storage.fio import FioOutput, fio_messages, make_result, sum_jobs
 from hostdx.probes.imports.storage.fio_job import FioJob, FioRate, SyncLatency
 
 _RESULT = re.compile(
@@ -167,9 +167,9 @@ def parse_fio_text(source: ImportSource) -> ImportResult:
             "fio: its text has no line of IOPS", "the run did not end: import a finished one"
         )
     version = next((run.version for run in runs if run.version), None)
-    output = FioOutput(version=version, messages=tuple(find_messages("\n".join(text))), documents=len(runs))
+    output = FioOutput(version=version, messages=tuple(fio_messages("\n".join(text))), documents=len(runs))
     result = make_result(
-        "fio-text", every[-1], output, runs=every, began=to_iso(next(iter(runs[0].jobs.values())).ended),
+        "fio-text", every[-1], output, runs=every, began=date_to_iso(next(iter(runs[0].jobs.values())).ended),
         seconds=math.fsum(run.seconds for run in runs) or None,
         recomputed=("IOPS from operations and run time",),
     )  # fmt: skip

@@ -120,7 +120,7 @@ def _is_product(claimed: Scores, again: Scores) -> bool:
     return abs(claimed.total - product) <= slack + 1e-6 * product
 
 
-def expected_hash(
+def matching_result_hash(
     version: str | None, phases: Mapping[str, str], totals: Mapping[str, str], stored: str, *, invalid: bool
 ) -> str:
     """The hash in the layout that gives the stored one; where none does, in the usual layout.

@@ -19,7 +19,7 @@ _MAX_RUNS = 10_000
 _MAX_COLUMNS = 100
 
 
-class TableRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Io500Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`values`: phase or corner → GiB/s or kIOPS, as in the table."""
 
     name: str
@@ -31,7 +31,7 @@ class Io500Table(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     series: bool = False
     units: dict[str, str] = {}
-    runs: tuple[TableRun, ...] = ()
+    runs: tuple[Io500Run, ...] = ()
 
 
 def _first_row(source: ImportSource) -> list[str]:
@@ -66,14 +66,14 @@ def parse_io500_table(source: ImportSource) -> ImportResult:
     return ImportResult(kind="io500-table", tool="IO500", measures=tuple(measures), detail=detail)
 
 
-def run_measures(table: Io500Table, run: TableRun, prefix: str = "") -> list[ImportedMeasure]:
+def run_measures(table: Io500Table, run: Io500Run, prefix: str = "") -> list[ImportedMeasure]:
     return [
         phase_measure(f"{prefix}{phase}", value, bandwidth=table.units[phase] == "GiB/s")
         for phase, value in run.values.items()
     ]
 
 
-def read_columns(source: ImportSource) -> dict[str, ImportResult]:
+def read_column_results(source: ImportSource) -> dict[str, ImportResult]:
     """A table of phases, each column a result. Raises ImportRefusedError where a line does not fit the head."""
     rows = [line.split("\t") for line in source.read_lines() if line.strip() and not line.startswith("#")]
     if not rows or rows[0][0] != "phase":
@@ -116,7 +116,7 @@ def _read_by_line(head: list[str], rows: list[list[str]]) -> Io500Table:
             for i, (n, _) in phases_by_column.items()
             if i < len(row) and (v := parse_number(row[i])) is not None
         }
-        runs.append(TableRun(name=f"run {index + 1}", values={n: v for n, v in values.items() if v > 0}))
+        runs.append(Io500Run(name=f"run {index + 1}", values={n: v for n, v in values.items() if v > 0}))
     return Io500Table(series=True, units=dict(phases_by_column.values()), runs=tuple(runs))
 
 
@@ -132,5 +132,5 @@ def _read_by_column(head: list[str], rows: list[list[str]]) -> Io500Table:
             value = parse_number(text)
             if value is not None and value > 0:
                 values[phase] = value
-    runs = [TableRun(name=name[:80], values=values) for name, values in zip(head[1:], columns, strict=False)]
+    runs = [Io500Run(name=name[:80], values=values) for name, values in zip(head[1:], columns, strict=False)]
     return Io500Table(units=units, runs=tuple(runs))

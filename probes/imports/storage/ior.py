@@ -13,7 +13,7 @@ import msgspec
 from hostdx.probes import units
 from hostdx.probes.imports import json_text
 from hostdx.probes.imports.command_options import neutral_fields, significant_options
-from hostdx.probes.imports.dates import to_iso
+from hostdx.probes.imports.dates import date_to_iso
 from hostdx.probes.imports.json_text import mapping_or_empty, text_or_number
 from hostdx.probes.imports.model import (
     Contradiction,
@@ -22,17 +22,17 @@ from hostdx.probes.imports.model import (
     ImportResult,
     Noted,
     compare_claim,
-    file_facts,
     join_repetitions_or_number_runs,
+    make_facts,
     make_measures,
     make_troubles,
 )
 from hostdx.probes.imports.numbers import (
     MIB,
-    parse_and_truncate,
     parse_byte_size,
     parse_integer,
     parse_number,
+    parse_truncated,
 )
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.types import Json
@@ -93,7 +93,7 @@ class IorRun(msgspec.Struct, kw_only=True, omit_defaults=True):
     incorrect: bool = False  # its own check found other data than it had written
 
 
-class Ior(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class IorRuns(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     runs: tuple[IorRun, ...] = ()
 
 
@@ -180,9 +180,9 @@ class _IorReader:
             case "clients" if clients := _CLIENTS.match(value):
                 run.tasks, run.tasks_per_node = int(clients[1][:9]), int(clients[2][:9])
             case "tasks" | "nodes" | "segments":
-                setattr(run, name, parse_and_truncate(value))
+                setattr(run, name, parse_truncated(value))
             case "clients per node":
-                run.tasks_per_node = parse_and_truncate(value)
+                run.tasks_per_node = parse_truncated(value)
             case "xfersize":
                 run.transfer_bytes = parse_byte_size(value)
             case "blocksize":
@@ -218,15 +218,15 @@ def make_result(runs: list[IorRun], kind: str) -> ImportResult:
     first = measured[0]
     machine = (first.machine or "").split()
     if len(machine) > 2 and machine[0] == "Linux":
-        facts += file_facts(("release", machine[2][:200]), subject="kernel")
+        facts += make_facts(("release", machine[2][:200]), subject="kernel")
     return ImportResult(
-        kind=kind, tool="IOR", version=first.version or None, began=to_iso(first.began),
+        kind=kind, tool="IOR", version=first.version or None, began=date_to_iso(first.began),
         host=machine[1][:120] if len(machine) > 1 else None,
         seconds=sum(r.total_s or 0.0 for run in measured for r in run.rows) or None,
         measures=tuple(join_repetitions_or_number_runs([_make_measures(run) for run in measured])), facts=tuple(facts),
         contradictions=tuple(claims[:200]),
         troubles=tuple(troubles), recomputed=("bytes from rate and time", "maximum from the rows"),
-        detail=Ior(runs=tuple(runs)),
+        detail=IorRuns(runs=tuple(runs)),
     )  # fmt: skip
 
 
@@ -322,7 +322,7 @@ def _is_stonewalled(run: IorRun) -> bool:
 
 
 def _list_facts(run: IorRun, subject: str) -> list[Noted]:
-    return file_facts(
+    return make_facts(
         ("API", run.api), ("access", run.access), ("tasks", run.tasks), ("nodes", run.nodes),
         ("tasks per node", run.tasks_per_node), ("transfer size", run.transfer_bytes, "B"),
         ("block size", run.block_bytes, "B"), ("stonewall", run.stonewall_s, "s"), subject=subject,

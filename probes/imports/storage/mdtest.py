@@ -14,7 +14,7 @@ import re
 import msgspec
 
 from hostdx.probes.imports.command_options import significant_options
-from hostdx.probes.imports.dates import to_iso
+from hostdx.probes.imports.dates import date_to_iso
 from hostdx.probes.imports.model import (
     Contradiction,
     ImportedMeasure,
@@ -23,8 +23,8 @@ from hostdx.probes.imports.model import (
     ImportTrouble,
     Noted,
     compare_claim,
-    file_facts,
     join_repetitions_or_number_runs,
+    make_facts,
     make_measures,
     make_troubles,
 )
@@ -145,10 +145,10 @@ def _make_result(runs: list[MdtestRun]) -> ImportResult:
             troubles.append(ImportTrouble(id="mdtest.unfinished", subject=prefix.rstrip(": ")))
         subject = f"run:{index + 1}" if prefix else ""
         counts = (("tasks", run.tasks), ("nodes", run.nodes), (run.item_kind or "items", run.items))
-        facts += file_facts(*counts, subject=subject)
+        facts += make_facts(*counts, subject=subject)
     troubles += make_troubles(("mdtest.runs-without-result", len(runs) - len(measured)))
     return ImportResult(
-        kind="mdtest", tool="mdtest", version=measured[0].version, began=to_iso(measured[0].began),
+        kind="mdtest", tool="mdtest", version=measured[0].version, began=date_to_iso(measured[0].began),
         measures=tuple(join_repetitions_or_number_runs(every)), facts=tuple(facts[:1000]),
         contradictions=tuple(claims[:200]),
         troubles=tuple(troubles[:200]), recomputed=("rate from items and time",),
@@ -184,7 +184,7 @@ def _is_stonewalled(run: MdtestRun) -> bool:
 _MAX_RANK_RUNS = 1000
 
 
-class RankFigures(msgspec.Struct, kw_only=True, omit_defaults=True):
+class MdtestRanks(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Of one task count. `rate` in operations a second, `time` in seconds; `done`: operations that ranks count."""
 
     items: int | None = None
@@ -196,7 +196,7 @@ class RankFigures(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 def parse_mdtest_ranks(source: ImportSource) -> ImportResult:
-    runs: list[RankFigures] = []
+    runs: list[MdtestRanks] = []
     columns: list[tuple[str, int]] = []
     for fields in source.read_rows("mdtest"):
         if fields[:2] == ["rank", "items"]:
@@ -219,8 +219,8 @@ def _phase_name(column: str) -> str:
     return column.removeprefix("rate-").strip().rstrip(":").strip()[:60]
 
 
-def _read_all_ranks(fields: list[str], columns: list[tuple[str, int]]) -> RankFigures:
-    run = RankFigures(items=parse_integer(fields[1]) if len(fields) > 1 else None)
+def _read_all_ranks(fields: list[str], columns: list[tuple[str, int]]) -> MdtestRanks:
+    run = MdtestRanks(items=parse_integer(fields[1]) if len(fields) > 1 else None)
     for name, at in columns:
         rate, seconds = _read_rate_and_seconds(fields, at)
         if rate is not None and seconds is not None:
@@ -228,7 +228,7 @@ def _read_all_ranks(fields: list[str], columns: list[tuple[str, int]]) -> RankFi
     return run
 
 
-def _add_rank_row(run: RankFigures, rank: int, fields: list[str], columns: list[tuple[str, int]]) -> None:
+def _add_rank_row(run: MdtestRanks, rank: int, fields: list[str], columns: list[tuple[str, int]]) -> None:
     if rank == 0 and run.tasks:
         run.iterations += 1
     if run.iterations > 1:
@@ -246,7 +246,7 @@ def _read_rate_and_seconds(fields: list[str], at: int) -> tuple[float | None, fl
     return parse_number(fields[at]), parse_number(fields[at + 1])
 
 
-def _make_ranks_result(runs: list[RankFigures]) -> ImportResult:
+def _make_ranks_result(runs: list[MdtestRanks]) -> ImportResult:
     every: list[list[ImportedMeasure]] = []
     contradictions: list[Contradiction] = []
     facts: list[Noted] = []
@@ -266,7 +266,7 @@ def _make_ranks_result(runs: list[RankFigures]) -> ImportResult:
                     "mdtest.rate", f"{prefix}{name}", rate, gives, rule, 1e-6, unit="IOPS"
                 )
         counts = (("tasks", run.tasks or None), ("items a task", run.items), ("iterations", run.iterations))
-        facts += file_facts(*counts, subject=subject)
+        facts += make_facts(*counts, subject=subject)
     return ImportResult(
         kind="mdtest-csv", tool="mdtest", measures=tuple(join_repetitions_or_number_runs(every)),
         facts=tuple(facts[:1000]),

@@ -18,18 +18,18 @@ from itertools import chain, pairwise
 import msgspec
 
 from hostdx.probes.imports import json_text
-from hostdx.probes.imports.dates import to_iso
-from hostdx.probes.imports.formats import load_format
+from hostdx.probes.imports.dates import date_to_iso
+from hostdx.probes.imports.formats import load_format_toml
 from hostdx.probes.imports.json_text import mapping_or_empty
 from hostdx.probes.imports.model import (
     ImportedMeasure,
     ImportRefusedError,
     ImportResult,
-    file_facts,
+    make_facts,
     make_troubles,
 )
 from hostdx.probes.imports.numbers import parse_number
-from hostdx.probes.imports.sample_series import BoundedSeries, CommandSeries, SampleSeries
+from hostdx.probes.imports.sample_series import BoundedSeries, CommandSeriesSums, SampleSeries
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.types import Json
 
@@ -58,14 +58,14 @@ class AtopLabel(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=1)
 def load_labels() -> dict[str, AtopLabel]:
-    return load_format("atop.toml", dict[str, AtopLabel])
+    return load_format_toml("atop.toml", dict[str, AtopLabel])
 
 
 def parse_atop(source: ImportSource) -> ImportResult:
-    return parse_lines(source.read_lines())
+    return parse_atop_lines(source.read_lines())
 
 
-def parse_lines(lines: Iterable[str], zone: str = "") -> ImportResult:
+def parse_atop_lines(lines: Iterable[str], zone: str = "") -> ImportResult:
     """`zone`: of the times, where it is known."""
     reader = _AtopReader()
     for line in lines:
@@ -76,9 +76,9 @@ def parse_lines(lines: Iterable[str], zone: str = "") -> ImportResult:
             "atop: no interval in it, only values since boot", "export several intervals: atop -r FILE -P ALL"
         )
     samples = max(len(series.values) for series in all_series)
-    facts = [*file_facts(("threads", reader.cpus), subject="cpu"), *file_facts(("samples", samples))]
+    facts = [*make_facts(("threads", reader.cpus), subject="cpu"), *make_facts(("samples", samples))]
     return ImportResult(
-        kind="atop", tool="atop", host=reader.host, began=to_iso(reader.first_time), facts=tuple(facts),
+        kind="atop", tool="atop", host=reader.host, began=date_to_iso(reader.first_time), facts=tuple(facts),
         measures=tuple(_mean_measures(all_series)), times=reader.commands.clock.times(zone), series=all_series,
         troubles=tuple(make_troubles(("sysstat.left-out", reader.table.left_out))),
         recomputed=("means from the samples",),
@@ -98,7 +98,7 @@ def _mean_measures(all_series: Sequence[SampleSeries]) -> Iterator[ImportedMeasu
 class _AtopReader:
     def __init__(self) -> None:
         self.table = BoundedSeries()
-        self.commands = CommandSeries()
+        self.commands = CommandSeriesSums()
         self._has_processes = False
         self.host: str | None = None
         self.cpus: int | None = None
@@ -198,7 +198,7 @@ _MIN_SINCE_BOOT = 3  # times the length of the next sample
 
 
 def parse_atop_json(source: ImportSource) -> ImportResult:
-    return parse_lines(_text_lines(source), zone="UTC")
+    return parse_atop_lines(_text_lines(source), zone="UTC")
 
 
 def _text_lines(source: ImportSource) -> Iterator[str]:

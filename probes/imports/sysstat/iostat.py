@@ -10,11 +10,11 @@ from hostdx.probes.imports.numbers import parse_number
 from hostdx.probes.imports.sample_series import SampleClock
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.imports.sysstat.sysstat_table import (
-    Sysstat,
+    SysstatFile,
     SysstatHeader,
     SysstatTables,
+    float_fields,
     make_result,
-    parse_floats,
     parse_header,
 )
 
@@ -82,7 +82,7 @@ def parse_iostat(source: ImportSource) -> ImportResult:
                 tables.forget_since_boot()
             columns, table, blocks = fields[:200], "disk", blocks + 1
         elif table == "cpu":
-            values = parse_floats(dict(zip(cpu_columns, (f.removesuffix("%") for f in fields), strict=False)))
+            values = float_fields(dict(zip(cpu_columns, (f.removesuffix("%") for f in fields), strict=False)))
             tables.add("avg-cpu", "all", values, float(cpu_blocks) if at_s is None else at_s)
             table = ""
         elif fields[-1] == "Device" and len(fields) > 2:  # -h: names last, a table for reads, for writes, …
@@ -99,12 +99,12 @@ def parse_iostat(source: ImportSource) -> ImportResult:
                 pairs = zip(names, texts, strict=True)
                 values = {c: value for c, text in pairs if (value := _parse_human(c, text)) is not None}
             else:
-                device, values = fields[0], parse_floats(dict(zip(columns[1:], fields[1:], strict=True)))
+                device, values = fields[0], float_fields(dict(zip(columns[1:], fields[1:], strict=True)))
             tables.add("disk", f"disk:{device[:120]}", values, float(blocks) if at_s is None else at_s)
     if not blocks or not tables.tables.get("disk"):
         raise ImportRefusedError(
             "iostat: no device table with values", "import the output from its first line on"
         )
     header = head or SysstatHeader()
-    detail = Sysstat(tool="iostat-text", header=header, samples=blocks, tables=tables.tables)
+    detail = SysstatFile(tool="iostat-text", header=header, samples=blocks, tables=tables.tables)
     return make_result(detail, tables, clock.times(), since_boot=blocks == 1)

@@ -6,16 +6,16 @@ show did nothing in it (pidstat(1)), so means go over all samples.
 
 from collections import defaultdict
 
-from hostdx.probes.imports.dates import to_iso
+from hostdx.probes.imports.dates import date_to_iso
 from hostdx.probes.imports.model import (
     ImportedMeasure,
     ImportRefusedError,
     ImportResult,
-    file_facts,
+    make_facts,
     make_troubles,
 )
 from hostdx.probes.imports.numbers import parse_number
-from hostdx.probes.imports.sample_series import CommandSeries
+from hostdx.probes.imports.sample_series import CommandSeriesSums
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.imports.sysstat.sysstat_table import SysstatHeader, load_columns, parse_header
 
@@ -40,7 +40,7 @@ def parse_pidstat(source: ImportSource) -> ImportResult:
     totals: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
     samples: defaultdict[str, int] = defaultdict(int)  # of the activity that has the column
     averaged, left_out = False, 0
-    over_time, shown = CommandSeries(), load_columns().process
+    over_time, shown = CommandSeriesSums(), load_columns().process
     for line in source.read_lines():
         fields = line.split()
         if not fields:
@@ -86,11 +86,11 @@ def parse_pidstat(source: ImportSource) -> ImportResult:
     troubles = make_troubles(
         ("sysstat.since-boot", most == 1 and not averaged), ("sysstat.left-out", left_out)
     )
-    facts = file_facts(("release", head and head.kernel), ("machine", head and head.arch), subject="kernel")
-    facts += [*file_facts(("threads", head and head.cpus), subject="cpu"), *file_facts(("samples", most))]
+    facts = make_facts(("release", head and head.kernel), ("machine", head and head.arch), subject="kernel")
+    facts += [*make_facts(("threads", head and head.cpus), subject="cpu"), *make_facts(("samples", most))]
     return ImportResult(
-        kind="pidstat", tool="pidstat", host=head.host if head else None, began=to_iso(head.date) if head else None,
-        facts=tuple(facts), measures=tuple(measures[:5000]), troubles=tuple(troubles),
+        kind="pidstat", tool="pidstat", host=head.host if head else None,
+        began=date_to_iso(head.date) if head else None, facts=tuple(facts), measures=tuple(measures[:5000]), troubles=tuple(troubles),
         recomputed=("means from the samples",),
         times=over_time.clock.times(), series=over_time.series(),
     )  # fmt: skip

@@ -11,11 +11,11 @@ from hostdx.probes.imports.numbers import parse_column
 from hostdx.probes.imports.sample_series import SampleClock
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.imports.sysstat.sysstat_table import (
-    Sysstat,
+    SysstatFile,
     SysstatHeader,
     SysstatTables,
+    float_fields,
     make_result,
-    parse_floats,
     parse_header,
 )
 
@@ -45,7 +45,7 @@ def parse_sar(source: ImportSource) -> ImportResult:
         )
     cpu = reader.tables.tables.get("CPU", {}).get("all", {})
     samples = max((s.count for s in cpu.values()), default=0)
-    detail = Sysstat(
+    detail = SysstatFile(
         tool="sar", header=head, samples=samples or max(reader.rows.values(), default=0),
         restarts=reader.restarts, tables=reader.tables.tables,
     )  # fmt: skip
@@ -151,7 +151,7 @@ class _SarReader:
             subject, columns, values = f"fs:{fields[-1][:200]}", columns[:-1], fields[:-1]
         if len(values) < len(columns):
             return
-        read = parse_floats(dict(zip(columns, values, strict=False)))
+        read = float_fields(dict(zip(columns, values, strict=False)))
         if match[1] is None:
             self.tables.add_averages(self._activity, subject, read)
             return

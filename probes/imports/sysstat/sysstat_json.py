@@ -8,11 +8,11 @@ from hostdx.probes.imports.model import ImportRefusedError, ImportResult
 from hostdx.probes.imports.sample_series import SampleClock
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.imports.sysstat.sysstat_table import (
-    Sysstat,
+    SysstatFile,
     SysstatHeader,
     SysstatTables,
+    float_fields,
     make_result,
-    parse_floats,
 )
 from hostdx.probes.types import Json
 
@@ -42,7 +42,7 @@ class _SysstatDocument(msgspec.Struct):
 
 
 def parse_sadf(source: ImportSource) -> ImportResult:
-    top, _ = json_text.decode_first(source.data, _SysstatDocument, "sysstat")
+    top, _ = json_text.decode_first_document(source.data, _SysstatDocument, "sysstat")
     if not top.sysstat.hosts:
         raise ImportRefusedError("sysstat: no host in it", "export it again: sadf -j FILE -- -A")
     host = top.sysstat.hosts[0]
@@ -70,7 +70,7 @@ def parse_sadf(source: ImportSource) -> ImportResult:
         arch=json_text.text_or_number(host.machine),
         cpus=host.cpus if isinstance(host.cpus, int) else None,
     )
-    detail = Sysstat(tool=tool, header=header, samples=samples, tables=tables.tables)
+    detail = SysstatFile(tool=tool, header=header, samples=samples, tables=tables.tables)
     return make_result(
         detail, tables, clock.times(zone), since_boot=tool in _EACH_REPORT_SINCE_BOOT and samples == 1
     )
@@ -98,7 +98,7 @@ def _add_activity(tables: SysstatTables, name: str, body: Json, at_s: float, dep
             if isinstance(item, dict):
                 _add_subject(tables, name, item, at_s)
     elif isinstance(body, dict) and name != "timestamp":
-        values = parse_floats(body)
+        values = float_fields(body)
         if values:
             is_cpu = name == "avg-cpu"
             tables.add(name, "all" if is_cpu else "", values, at_s)
@@ -111,7 +111,7 @@ def _add_activity(tables: SysstatTables, name: str, body: Json, at_s: float, dep
 def _add_subject(tables: SysstatTables, activity: str, item: dict[str, Json], at_s: float) -> None:
     key = next((k for k in _SUBJECT if k in item), None)
     subject = "" if key is None else f"{_SUBJECT[key]}{str(item[key])[:120]}"
-    values = parse_floats({k: v for k, v in item.items() if k != key})
+    values = float_fields({k: v for k, v in item.items() if k != key})
     if key == "cpu":
         subject = "all" if subject in ("all", "-1") else f"cpu:{subject}"
     tables.add(activity, subject, values, at_s)

@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from hostdx.probes.imports.dates import to_iso
-from hostdx.probes.imports.formats import load_format
+from hostdx.probes.imports.dates import date_to_iso
+from hostdx.probes.imports.formats import load_format_toml
 from hostdx.probes.imports.model import (
     Contradiction,
     ImportedMeasure,
     ImportRefusedError,
     ImportResult,
-    file_facts,
+    make_facts,
     make_troubles,
     points_to_draw,
 )
@@ -44,7 +44,7 @@ class SysstatColumns(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=1)
 def load_columns() -> SysstatColumns:
-    return load_format("sysstat_columns.toml", SysstatColumns)
+    return load_format_toml("sysstat_columns.toml", SysstatColumns)
 
 
 class SampleStat(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -78,7 +78,7 @@ class SysstatHeader(msgspec.Struct, frozen=True):
     cpus: int | None = None
 
 
-class Sysstat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SysstatFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`tables`: activity → subject → column as printed → over the samples."""
 
     tool: str
@@ -166,7 +166,7 @@ def _bare_name(column: str) -> str:
     return column.strip("% ").removesuffix("/s").removesuffix("-percent")
 
 
-def parse_floats(values: Mapping[str, object]) -> dict[str, float]:
+def float_fields(values: Mapping[str, object]) -> dict[str, float]:
     """The columns that are numbers; a decimal comma is read as one."""
     read = {
         str(k): parse_number(v.replace(",", ".") if isinstance(v, str) else v)
@@ -253,7 +253,7 @@ def check_averages(tables: Mapping[str, Mapping[str, Mapping[str, SampleStat]]])
 
 
 def make_result(
-    detail: Sysstat, tables: SysstatTables, times: SampleTimes, *, since_boot: bool = False
+    detail: SysstatFile, tables: SysstatTables, times: SampleTimes, *, since_boot: bool = False
 ) -> ImportResult:
     """`since_boot`: the file holds one report only, which is the mean since boot."""
     if not detail.tables:
@@ -264,11 +264,11 @@ def make_result(
         ("sysstat.left-out", tables.left_out),
     )
     header = detail.header
-    facts = file_facts(("release", header.kernel), ("machine", header.arch), subject="kernel")
-    facts += [*file_facts(("threads", header.cpus), subject="cpu"), *file_facts(("samples", detail.samples))]
+    facts = make_facts(("release", header.kernel), ("machine", header.arch), subject="kernel")
+    facts += [*make_facts(("threads", header.cpus), subject="cpu"), *make_facts(("samples", detail.samples))]
     all_series = tables.series.as_tuple()
     return ImportResult(
-        kind=detail.tool, tool=detail.tool, host=header.host, began=to_iso(header.date), facts=tuple(facts),
+        kind=detail.tool, tool=detail.tool, host=header.host, began=date_to_iso(header.date), facts=tuple(facts),
         measures=tuple(make_measures(detail.tables)), troubles=tuple(troubles),
         points=tuple(points_to_draw(all_series, _DRAWN, _MAX_POINTS)), times=times, series=all_series,
         contradictions=tuple(check_averages(detail.tables)) if not detail.restarts else (),

@@ -4,7 +4,7 @@ from hostdx.probes.imports.model import ImportRefusedError, ImportResult
 from hostdx.probes.imports.numbers import parse_column
 from hostdx.probes.imports.sample_series import SampleClock
 from hostdx.probes.imports.source import ImportSource
-from hostdx.probes.imports.sysstat.sysstat_table import Sysstat, SysstatTables, make_result, parse_floats
+from hostdx.probes.imports.sysstat.sysstat_table import SysstatFile, SysstatTables, float_fields, make_result
 
 _COLUMNS = ("r", "b", "si", "so", "us", "sy", "id")
 
@@ -26,7 +26,7 @@ def parse_vmstat(source: ImportSource) -> ImportResult:
                 reader.read(line)
     if not reader.rows:
         raise ImportRefusedError("vmstat: a heading and no row", "import a longer recording")
-    detail = Sysstat(tool="vmstat", samples=reader.rows, tables=reader.tables.tables)
+    detail = SysstatFile(tool="vmstat", samples=reader.rows, tables=reader.tables.tables)
     return make_result(detail, reader.tables, reader.clock.times(reader.zone), since_boot=reader.rows == 1)
 
 
@@ -47,7 +47,7 @@ class _VmstatReader:
             self.columns = columns
             self.zone = fields[-1] if fields[-1].isupper() else ""
         elif self.columns and len(fields) >= len(self.columns) and fields[0].isdecimal():
-            values = parse_floats(dict(zip(self.columns, fields, strict=False)))
+            values = float_fields(dict(zip(self.columns, fields, strict=False)))
             if len(values) < len(self.columns):
                 return
             if self.rows == 1:

@@ -39,7 +39,7 @@ from hostdx.probes.system.bios.attributes import (
 )
 from hostdx.probes.types import Absent, AbsentKind, Json
 
-__all__ = ["PASSWORD", "USER", "Credentials", "find_credentials"]
+__all__ = ["PASSWORD", "USER", "Credentials", "find_bmc_credentials"]
 
 
 class Credentials:
@@ -76,7 +76,7 @@ class Credentials:
         return "Basic " + base64.b64encode(f"{self._user}:{self._password}".encode()).decode()
 
 
-def find_credentials(machine: str) -> Credentials | Absent:
+def find_bmc_credentials(machine: str) -> Credentials | Absent:
     """For the host name of a URL. The environment first, then `$NETRC` or ~/.netrc."""
     user, password = read_env_variable(USER), read_env_variable(PASSWORD)
     if user and password:
@@ -143,7 +143,7 @@ class _RedfishAddress(msgspec.Struct, frozen=True):
         return f"{self.name}:{self.port}"
 
 
-def url_problem(url: str, ca_file: str | None = None) -> str:
+def redfish_url_problem(url: str, ca_file: str | None = None) -> str:
     """Return why this is no URL to ask, or `ca_file` no certificate, in one line that does not repeat the URL (it
     may hold a password); empty where all is well.
     """
@@ -161,7 +161,7 @@ def read_redfish_bios(
     outcome: list[BiosAttributes | Absent] = []
     try:
         place = _parse_url(url)
-        login = find_credentials(place.name)
+        login = find_bmc_credentials(place.name)
         if isinstance(login, Absent):
             return login
         client = _RedfishClient(place, login, _make_context(place, ca_file), time.monotonic() + within_s)

@@ -8,13 +8,13 @@ from hostdx.probes.system.disk.topology import DirectoryPlacement, find_placemen
 from hostdx.probes.types import Absent, is_present
 
 
-def backing_placement(host: Host, name: str) -> DirectoryPlacement | Absent | None:
+def loop_file_placement(host: Host, name: str) -> DirectoryPlacement | Absent | None:
     """Where the file of a loop device lies; None for what is no loop device."""
     file = host.read_file_text(f"/sys/block/{name}/loop/backing_file")
     return find_placement(host, file) if is_present(file) and file else None
 
 
-def devices_directly_under(host: Host, directory: str) -> dict[str, tuple[str, ...]] | Absent:
+def devices_with_loops_under(host: Host, directory: str) -> dict[str, tuple[str, ...]] | Absent:
     """Every device that writing there needs, and through which loop devices; empty: memory, another machine.
 
     A loop device is a leaf of its own stack, but its file lies on another one: that is followed down too.
@@ -34,7 +34,7 @@ def devices_directly_under(host: Host, directory: str) -> dict[str, tuple[str, .
         for name in (place.device, *place.layers, *place.leaves):
             if name not in loops_by_device:
                 loops_by_device[name] = through
-                below = backing_placement(host, name)
+                below = loop_file_placement(host, name)
                 if below is not None:
                     waiting.append((below, (*through, name)))
     return loops_by_device
@@ -51,7 +51,7 @@ def disks_beneath(host: Host, leaves: Iterable[str]) -> tuple[str, ...]:
             continue
         visited.add(leaf)
         place = (
-            backing_placement(host, leaf) if host.read_integer(f"/sys/block/{leaf}/loop/dio") == 1 else None
+            loop_file_placement(host, leaf) if host.read_integer(f"/sys/block/{leaf}/loop/dio") == 1 else None
         )
         if isinstance(place, DirectoryPlacement) and place.leaves:
             waiting = [*place.leaves, *waiting]
@@ -81,7 +81,7 @@ def served_by_memory_reason(host: Host, leaves: Iterable[str]) -> str:
                 f"served by the host's cache: {leaf} is a loop device without direct I/O "
                 f"(losetup --direct-io=on /dev/{leaf} turns it on)"
             )
-        place = backing_placement(host, leaf)
+        place = loop_file_placement(host, leaf)
         if isinstance(place, DirectoryPlacement):
             if place.memory:
                 return f"served by memory: the file of {leaf} lies on {place.memory}"

@@ -15,7 +15,7 @@ from hostdx.probes.system.disk.drive.link import BusLink, numa_node_of_device, p
 from hostdx.probes.system.disk.drive.transport import (
     device_kind_of,
     is_virtual_disk,
-    list_controllers,
+    nvme_controller_folders,
     read_transport,
 )
 from hostdx.probes.system.disk.scheduler import parse_active_and_offered
@@ -152,7 +152,7 @@ def _disk_folders(host: Host) -> list[tuple[str, str]]:
 def _read_disk(host: Host, name: str, path: str) -> BlockDevice:
     disk_kind = device_kind_of(host, name, path)
     disk_transport = read_transport(host, name, path, disk_kind)
-    folders = list_controllers(host, path) if name.startswith("nvme") else ()
+    folders = nvme_controller_folders(host, path) if name.startswith("nvme") else ()
     model = _read_model(host, name, path, folders)
     listed = host.read_file_text(f"{path}/queue/scheduler")
     active, offered = (listed, ()) if isinstance(listed, Absent) else parse_active_and_offered(listed)
@@ -271,10 +271,10 @@ def _read_link(host: Host, path: str, transport: str | Absent, folders: tuple[st
     return Absent("its transport has no link that can be read", "unsupported", path)
 
 
-def queue_limits(host: Host, path: str) -> QueueLimits:
-    """Of the disk at the sysfs folder `path`."""
-    queue = f"{path}/queue"
-    names = host.list_names(f"{path}/mq")
+def queue_limits(host: Host, sysfs_folder: str) -> QueueLimits:
+    """Of the disk at the sysfs folder `sysfs_folder`."""
+    queue = f"{sysfs_folder}/queue"
+    names = host.list_names(f"{sysfs_folder}/mq")
     return QueueLimits(
         nr_requests=host.read_integer(f"{queue}/nr_requests"),
         max_sectors_kb=host.read_integer(f"{queue}/max_sectors_kb"),
@@ -286,5 +286,5 @@ def queue_limits(host: Host, path: str) -> QueueLimits:
         write_cache=host.read_file_text(f"{queue}/write_cache"),
         wbt_lat_usec=host.read_integer(f"{queue}/wbt_lat_usec"),
         hw_queues=names if isinstance(names, Absent) else len(names),
-        device_queue_depth=host.read_integer(f"{path}/device/queue_depth"),
+        device_queue_depth=host.read_integer(f"{sysfs_folder}/device/queue_depth"),
     )

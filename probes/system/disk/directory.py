@@ -38,7 +38,7 @@ def directory_traits(path: str) -> dict[str, str]:
         os.close(fd)
 
 
-def file_system_number(path: str) -> int | None:
+def device_number_of_path(path: str) -> int | None:
     """Its st_dev (stat(2)); None where it cannot be had. A subvolume of btrfs has one of its own."""
     try:
         return os.stat(path).st_dev  # noqa: PTH116

@@ -90,12 +90,12 @@ def counter_growth(before: int | None, now: int | None) -> int | None:
     return None if before is None or now is None else max(0, now - before)
 
 
-def disk_bytes(host: Host, leaves: Sequence[str], kind: str) -> int | None:
+def disk_bytes(host: Host, leaves: Sequence[str], direction: str) -> int | None:
     """Return what these devices count in a direction ("read", "write", "both"), together; None where one is silent."""
     counters = leaf_counters(host, leaves)
     if counters is None:
         return None
     return sum(
-        c.total_bytes if kind == "both" else c.read_bytes if kind == "read" else c.write_bytes
+        c.total_bytes if direction == "both" else c.read_bytes if direction == "read" else c.write_bytes
         for c in counters
     )

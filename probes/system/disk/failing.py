@@ -53,7 +53,7 @@ def is_made_read_only(mount: Mount | Absent) -> bool:
     )
 
 
-def cause_and_advice(error_number: int | None, *directories: str) -> str:
+def io_error_advice(error_number: int | None, *directories: str) -> str:
     """To be put behind the error's own text: whose error it is, and what helps where a test wrote or read there.
 
     Empty without an error's number: then a worker has ended for a reason of its own.

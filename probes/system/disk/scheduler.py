@@ -34,7 +34,7 @@ class SchedulerState(msgspec.Struct, frozen=True, kw_only=True):
         return is_present(self.wbt_lat_usec) and self.wbt_lat_usec not in WBT_DEFAULTS_USEC
 
 
-def queue_path(device: str) -> str:
+def queue_folder_of(device: str) -> str:
     return f"/sys/block/{device}/queue"
 
 
@@ -62,14 +62,14 @@ def read_inflight_reads_and_writes(host: Host, device: str) -> tuple[int, int] |
     return numbers[0], numbers[1]
 
 
-def hardware_queues(host: Host, device: str) -> int | Absent:
+def count_hardware_queues(host: Host, device: str) -> int | Absent:
     names = host.list_names(f"/sys/block/{device}/mq")
     return names if isinstance(names, Absent) else sum(1 for n in names if n.isdecimal())
 
 
-def read_tunables(host: Host, device: str) -> dict[str, str]:
+def read_scheduler_tunables(host: Host, device: str) -> dict[str, str]:
     """The active scheduler's settings by name; empty for none."""
-    directory = f"{queue_path(device)}/iosched"
+    directory = f"{queue_folder_of(device)}/iosched"
     names = host.list_names(directory)
     if isinstance(names, Absent):
         return {}
@@ -79,7 +79,7 @@ def read_tunables(host: Host, device: str) -> dict[str, str]:
 
 def read_scheduler_state(host: Host, device: str) -> SchedulerState | Absent:
     """Return what `device` (a kernel name, "sda") does now; absent where it has no scheduler file."""
-    queue = queue_path(device)
+    queue = queue_folder_of(device)
     text = host.read_file_text(f"{queue}/scheduler")
     if isinstance(text, Absent):
         return text
@@ -88,10 +88,10 @@ def read_scheduler_state(host: Host, device: str) -> SchedulerState | Absent:
         device=device,
         active=active,
         offered=offered,
-        tunables=read_tunables(host, device),
+        tunables=read_scheduler_tunables(host, device),
         nr_requests=host.read_integer(f"{queue}/nr_requests"),
         wbt_lat_usec=host.read_integer(f"{queue}/wbt_lat_usec"),
-        hw_queues=hardware_queues(host, device),
+        hw_queues=count_hardware_queues(host, device),
     )
 
 

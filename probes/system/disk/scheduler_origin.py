@@ -13,7 +13,7 @@ from hostdx.probes.reading.host import Host, compute_once_per_host
 from hostdx.probes.reading.patterns import lazy_pattern
 from hostdx.probes.system.disk.scheduler import SchedulerState, kernel_default_scheduler
 from hostdx.probes.system.software.kernel import read_kernel
-from hostdx.probes.system.software.tuned import FOLDERS, tuned_sections
+from hostdx.probes.system.software.tuned import FOLDERS, active_tuned_sections
 from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import count_noun
 
@@ -35,7 +35,7 @@ class SchedulerOrigin(msgspec.Struct, frozen=True):
 
 
 @compute_once_per_host
-def udev_rules(host: Host) -> tuple[tuple[str, str, str], ...]:
+def scheduler_rules(host: Host) -> tuple[tuple[str, str, str], ...]:
     """Every udev line that sets a scheduler: (path, scheduler, line).
 
     A file in /etc hides its namesake in the directories after it.
@@ -69,7 +69,7 @@ def _matches_device(expression: str, device: str) -> bool:
 
 def find_tuned_elevator_and_path(host: Host, device: str) -> tuple[str, str] | Absent:
     """Return what the active profiles set as `elevator` of this device: (scheduler, path)."""
-    for path, plugin, options in reversed(tuned_sections(host)):
+    for path, plugin, options in reversed(active_tuned_sections(host)):
         elevator = options.get("elevator", "").strip()
         if plugin == "disk" and elevator and _matches_device(options.get("devices", ""), device):
             return elevator, path
@@ -82,8 +82,8 @@ def find_scheduler_origin(host: Host, state: SchedulerState) -> SchedulerOrigin:
     asked = find_tuned_elevator_and_path(host, state.device)
     if is_present(asked) and asked[0] == active:
         return SchedulerOrigin("tuned", f"tuned's profile sets elevator={asked[0]}", asked[1], asked[0])
-    for path, scheduler, line in udev_rules(host):
-        if scheduler == active and is_udev_rule(host, line, state.device):
+    for path, scheduler, line in scheduler_rules(host):
+        if scheduler == active and rule_fits(host, line, state.device):
             return SchedulerOrigin("udev", f"a udev rule sets {scheduler}: {line}", path, scheduler)
     boot = read_kernel(host).boot_parameters().get("elevator", "")
     legacy = {"deadline": "mq-deadline", "noop": "none"}
@@ -102,14 +102,14 @@ def find_scheduler_origin(host: Host, state: SchedulerState) -> SchedulerOrigin:
         if is_present(state.hw_queues) or active != default
         else "perhaps the default"
     )
-    if not are_udev_rules_known(host):
+    if not are_scheduler_rules_known(host):
         text = f"{guess} ({default}); udev rules and tuned profiles were not captured{ignored}"
     else:
         text = f"{guess} ({default}), and no udev rule or tuned profile asks for it{ignored}"
     return SchedulerOrigin("unknown", text, "")
 
 
-def are_udev_rules_known(host: Host) -> bool:
+def are_scheduler_rules_known(host: Host) -> bool:
     """Return whether what asks for a scheduler is known: a live host, or a capture with udev's or tuned's folders."""
     return host.live or any(host.path_exists(folder) for folder in (*_UDEV_DIRECTORIES, *FOLDERS))
 
@@ -125,7 +125,7 @@ def _heeds_elevator(host: Host, state: SchedulerState) -> bool:
     return old and bool(LEGACY & set(state.offered))
 
 
-def is_udev_rule(host: Host, line: str, device: str) -> bool:
+def rule_fits(host: Host, line: str, device: str) -> bool:
     """Return whether a rule's matches on name and attributes hold for the device; others are taken to hold."""
     for key, operator, value in _UDEV_MATCH.findall(line):
         if key == "KERNEL":

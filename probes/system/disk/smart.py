@@ -25,7 +25,7 @@ _NUMBER = r"(0x[0-9a-fA-F]{1,8}|[0-9,]{1,20})"
 _UNTOLD = Absent("the disk does not report it", "unsupported")
 
 
-class Smart(msgspec.Struct, frozen=True, kw_only=True):
+class SmartHealth(msgspec.Struct, frozen=True, kw_only=True):
     """`passed` is the disk's own word. `used` is the share of its rated life (1.0 is all of it; it may go beyond).
 
     `spare` and `least_spare` are shares of the spare blocks; `critical` NVMe's bits (1 spare, 2 heat, 4 unreliable,
@@ -71,7 +71,7 @@ def _captured_device_names(host: Host) -> Iterator[str]:
             yield name
 
 
-def smart_reports(host: Host) -> dict[str, Smart | Absent]:
+def smart_reports(host: Host) -> dict[str, SmartHealth | Absent]:
     """By kernel name; several disks at a time, all within ALL_S seconds."""
     names = [device.name for device in list_smart_disks(host)]
     if not host.live:
@@ -83,14 +83,14 @@ def smart_reports(host: Host) -> dict[str, Smart | Absent]:
     return dict(zip(names, _read_reports(host, names), strict=True))
 
 
-def _read_reports(host: Host, names: Sequence[str]) -> list[Smart | Absent]:
+def _read_reports(host: Host, names: Sequence[str]) -> list[SmartHealth | Absent]:
     if host.live and os.geteuid() != 0:
         return [Absent("smartctl needs root", "permission", "smartctl -H")] * len(names)
     if not host.live or len(names) < 2:
         return [smart_report(host, name) for name in names]
     until = time.monotonic() + ALL_S
 
-    def read_report(name: str) -> Smart | Absent:
+    def read_report(name: str) -> SmartHealth | Absent:
         if time.monotonic() > until:
             return Absent(f"not read: the {ALL_S:g} s for all disks were used up", "timeout", "smartctl -H")
         return smart_report(host, name)
@@ -103,7 +103,7 @@ def _read_reports(host: Host, names: Sequence[str]) -> list[Smart | Absent]:
         return list(pool.map(read_report, names))
 
 
-def smart_report(host: Host, name: str) -> Smart | Absent:
+def smart_report(host: Host, name: str) -> SmartHealth | Absent:
     """Absent where smartctl told nothing of this disk."""
     # The exit status is a bit mask, and 8 for a failing disk (smartctl(8)): the answer is what counts.
     text = host.read_command("smartctl", "-j", "-H", "-A", f"/dev/{name}", any_status=True)
@@ -122,7 +122,7 @@ def smart_report(host: Host, name: str) -> Smart | Absent:
     return parse_nvme_log(log) if is_present(log) else text
 
 
-def parse_smart_json(answer: str) -> Smart | Absent:
+def parse_smart_json(answer: str) -> SmartHealth | Absent:
     """smartctl's JSON; Absent with what smartctl says where it tells no health."""
     try:
         document = json.loads(answer)
@@ -149,7 +149,7 @@ def parse_smart_json(answer: str) -> Smart | Absent:
     replaced = attribute_count(_REALLOCATED)
     powered = document.get("power_on_time")
     worn = log.get("percentage_used", document.get("scsi_percentage_used_endurance_indicator"))
-    return Smart(
+    return SmartHealth(
         passed=bool(status["passed"]),
         critical=_checked_count(log.get("critical_warning")),
         used=_checked_share(worn),
@@ -167,7 +167,7 @@ def parse_smart_json(answer: str) -> Smart | Absent:
     )
 
 
-def parse_nvme_log(text: str) -> Smart | Absent:
+def parse_nvme_log(text: str) -> SmartHealth | Absent:
     """`nvme smart-log` as a person reads it (nvme-cli): it tells no health of its own, so the critical bits do."""
 
     def read_number(name: str) -> int | Absent:
@@ -176,7 +176,7 @@ def parse_nvme_log(text: str) -> Smart | Absent:
     critical = read_number("critical_warning")
     if isinstance(critical, Absent):
         return Absent("nvme smart-log reports no critical_warning")
-    return Smart(
+    return SmartHealth(
         passed=critical & ~2 == 0,  # heat alone is no failing disk
         critical=critical,
         used=_checked_share(read_number("percentage_used")),
@@ -186,7 +186,7 @@ def parse_nvme_log(text: str) -> Smart | Absent:
     )
 
 
-def parse_smart_text(text: str) -> Smart | Absent:
+def parse_smart_text(text: str) -> SmartHealth | Absent:
     """`smartctl -a` as a person reads it."""
     word = _PASSED.search(text)
     if word is None:
@@ -205,7 +205,7 @@ def parse_smart_text(text: str) -> Smart | Absent:
     worn = read_number("Percentage Used")
     cycles, hours = attribute_count(_LOAD_CYCLES), attribute_count(_HOURS)
     of_sas = _find_number(text, rf"^\s*Accumulated power on time, hours:minutes {_NUMBER}:")
-    return Smart(
+    return SmartHealth(
         passed=word[1].upper() in ("PASSED", "OK"),
         critical=read_number("Critical Warning"),
         used=_checked_share(worn if is_present(worn) else read_number("Percentage used endurance indicator")),

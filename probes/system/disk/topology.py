@@ -121,7 +121,7 @@ def _find_devices(host: Host, mount: Mount) -> tuple[str, ...] | Absent:
     if mount.devno and not mount.devno.startswith("0:"):
         device = device_name(host, mount.devno)
         if isinstance(device, Absent):
-            by_source = source_device(host, mount.source)
+            by_source = device_behind(host, mount.source)
             return (by_source,) if is_present(by_source) else device
         return (device,)
     if mount.fstype in NETWORK:
@@ -131,7 +131,7 @@ def _find_devices(host: Host, mount: Mount) -> tuple[str, ...] | Absent:
             mount.source,
         )
     # btrfs, zfs, overlay and bind mounts of them have an anonymous device number: only the source tells.
-    name = source_device(host, mount.source)
+    name = device_behind(host, mount.source)
     if isinstance(name, Absent):
         text = f"{mount.fstype} on {mount.source}: no block device of its own"
         return Absent(text, name.kind if mount.source.startswith("/dev/") else "unsupported", mount.source)
@@ -140,7 +140,7 @@ def _find_devices(host: Host, mount: Mount) -> tuple[str, ...] | Absent:
     return (name,)
 
 
-def source_device(host: Host, source: str) -> str | Absent:
+def device_behind(host: Host, source: str) -> str | Absent:
     """The kernel name of `/dev/sda1`, `/dev/mapper/vg-lv`, `/dev/disk/by-uuid/...`."""
     if not source.startswith("/dev/"):
         return Absent(f"{source} is no device", "unsupported", source)

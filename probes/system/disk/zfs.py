@@ -5,14 +5,14 @@ import re
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.block import BlockDevice, block_devices
 from hostdx.probes.system.disk.mounts import read_mounts
-from hostdx.probes.system.disk.topology import source_device
+from hostdx.probes.system.disk.topology import device_behind
 from hostdx.probes.types import Absent, is_present
 
 KSTAT = "/proc/spl/kstat/zfs"
 ARC = f"{KSTAT}/arcstats"
 
 
-def read_reclaimable_bytes(host: Host) -> int | Absent:
+def read_arc_reclaimable_bytes(host: Host) -> int | Absent:
     """Bytes by which the cache can shrink (module/zfs/arc.c: size, c_min): memory that MemAvailable does not count."""
     text = host.read_file_text(ARC)
     if isinstance(text, Absent):
@@ -23,7 +23,7 @@ def read_reclaimable_bytes(host: Host) -> int | Absent:
     return max(0, int(values["size"]) - int(values.get("c_min", 0)))
 
 
-def list_pools(host: Host) -> tuple[str, ...]:
+def list_zfs_pools(host: Host) -> tuple[str, ...]:
     """The pools that are imported."""
     folders = host.list_subfolders(KSTAT)
     names = set(folders) if is_present(folders) else set()
@@ -34,14 +34,14 @@ def list_pools(host: Host) -> tuple[str, ...]:
 
 def may_be_zfs(host: Host, disk: BlockDevice) -> bool:
     """A pool is imported, and nothing else is seen to use the disk: ZFS holds its disks without a trace in sysfs."""
-    return bool(host.compute_once(list_pools)) and disk.name not in host.compute_once(_list_used_disks)
+    return bool(host.compute_once(list_zfs_pools)) and disk.name not in host.compute_once(_list_used_disks)
 
 
 def _list_used_disks(host: Host) -> frozenset[str]:
     """Disks that something is built on, or of which a file system is mounted."""
     devices = block_devices(host)
     table = read_mounts(host)
-    mounted = [source_device(host, m.source) for m in table] if is_present(table) else []
+    mounted = [device_behind(host, m.source) for m in table] if is_present(table) else []
     below = [name for device in devices.values() for name in device.slaves]
     names = {name for name in (*mounted, *below) if is_present(name)}
     return frozenset(names | {devices[name].parent for name in names if name in devices})

@@ -34,17 +34,17 @@ def read_firewalld(host: Host) -> Firewalld | Absent:
     text = host.read_file_text(CONF)
     if isinstance(text, Absent):
         return text
-    pairs = parse_settings(text)
+    pairs = parse_firewalld_settings(text)
     missing = Absent(f"{CONF} does not set it", "missing", CONF)
     return Firewalld(
-        version=read_version(host),
+        version=read_firewalld_version(host),
         ipv6_rpfilter=pairs.get("IPv6_rpfilter", missing),
         backend=pairs.get("FirewallBackend", missing),
         running=is_firewalld_running(host),
     )
 
 
-def parse_settings(text: str) -> dict[str, str]:
+def parse_firewalld_settings(text: str) -> dict[str, str]:
     """firewalld.conf as firewalld reads it: `key=value`, exactly one equals sign, the first of a key counts.
 
     Source: firewall/core/io/firewalld_conf.py (`#` and `;` begin comments, empty values are ignored).
@@ -60,7 +60,7 @@ def parse_settings(text: str) -> dict[str, str]:
     return values
 
 
-def read_version(host: Host) -> str | Absent:
+def read_firewalld_version(host: Host) -> str | Absent:
     """firewalld's version, from its installed files, else from the package manager."""
     for pattern in _INSTALLED:
         for path in host.glob_paths(pattern):

@@ -25,7 +25,7 @@ PRIORITIES: dict[str, int] = {
 CONNTRACK = -200
 
 
-class Hook(msgspec.Struct, frozen=True, order=True):
+class ChainHook(msgspec.Struct, frozen=True, order=True):
     """Where a base chain sits. Lower priorities come first."""
 
     name: str  # "prerouting", "input", "forward", "ingress", ...
@@ -51,7 +51,7 @@ class ReversePathRule(msgspec.Struct, frozen=True, kw_only=True):
     family: str  # of the table: "inet", "ip6", ...
     table: str
     chain: str
-    hooks: tuple[Hook, ...]
+    hooks: tuple[ChainHook, ...]
     check: Check
     flags: tuple[str, ...] = ()
     new_only: bool = False
@@ -70,7 +70,7 @@ class ReversePathRule(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.hooks)
 
     @property
-    def first_hook(self) -> Hook | None:
+    def first_hook(self) -> ChainHook | None:
         """The hook that the most packets meet: prerouting before all others."""
         order = ("ingress", "prerouting", "input", "forward", "output", "postrouting")
         ordered_hooks = [h for h in self.hooks if h.name in order]
@@ -150,7 +150,7 @@ class RulesetChains:
     """The chains of a ruleset as far as a packet's way through them matters. A key is (family, table, chain)."""
 
     def __init__(self) -> None:
-        self.base: dict[Key, Hook] = {}
+        self.base: dict[Key, ChainHook] = {}
         self.spared: set[Key] = set()  # so far read, chains that have let established flows through
         self.decided: set[Key] = set()  # so far read, chains with a rule that decides on some packets
         self.read: Counter[Key] = Counter()  # so far read, rules by chain
@@ -174,7 +174,7 @@ class RulesetChains:
 
     def rules_with_hooks(self, rules: list[tuple[Key, ReversePathRule]]) -> tuple[ReversePathRule, ...]:
         """The rules with the hooks that lead to them, and who of the packets comes so far."""
-        reached: dict[Key, list[tuple[Hook, WayToChain]]] = {}
+        reached: dict[Key, list[tuple[ChainHook, WayToChain]]] = {}
         for start, hook in self.base.items():
             open_ends = [(start, WayToChain(False, "", BOTH))]
             visited = {(start, open_ends[0][1].kind)}
@@ -189,7 +189,7 @@ class RulesetChains:
         return tuple(self._place_rule(key, rule, reached.get(key, [])) for key, rule in rules)
 
     def _place_rule(
-        self, key: Key, rule: ReversePathRule, hook_ways: list[tuple[Hook, WayToChain]]
+        self, key: Key, rule: ReversePathRule, hook_ways: list[tuple[ChainHook, WayToChain]]
     ) -> ReversePathRule:
         ways = [(hook, way) for hook, way in hook_ways if set(way.protocols) & set(rule.protocols)]
         dearest = [way for _, way in ways if not way.spared] or [way for _, way in ways]

@@ -12,14 +12,14 @@ from hostdx.probes.reading.host import Host, compute_once_per_host
 from hostdx.probes.reading.patterns import lazy_pattern
 from hostdx.probes.system.firewall.reverse_path import (
     PRIORITIES,
+    ChainHook,
     Form,
-    Hook,
     Key,
     Protocol,
     ReversePathRule,
     RulesetChains,
 )
-from hostdx.probes.system.firewall.ruleset_text import listing_from_text
+from hostdx.probes.system.firewall.ruleset_text import parse_nft_listing
 from hostdx.probes.types import Absent, is_present
 
 # Where the built-in chains sit: linux/netfilter_ipv6.h, enum nf_ip6_hook_priorities.
@@ -28,7 +28,7 @@ _BUILT_IN = {"PREROUTING": "prerouting", "INPUT": "input", "FORWARD": "forward",
 _COUNTED = lazy_pattern(r"^\[([0-9]{1,20}):[0-9]{1,20}\] ")
 
 
-def rules_from_save(
+def parse_iptables(
     text: str, protocol: Protocol, form: Form, source: str
 ) -> tuple[ReversePathRule, ...] | Absent:
     """The rpfilter rules of one `*-save` output (with or without `-c`)."""
@@ -47,7 +47,7 @@ def rules_from_save(
         if line.startswith(":"):
             name = line[1:].split()[0]
             if name in _BUILT_IN:
-                chains.base[(table, name)] = Hook(_BUILT_IN[name], _PRIORITY.get(table, 0))
+                chains.base[(table, name)] = ChainHook(_BUILT_IN[name], _PRIORITY.get(table, 0))
             continue
         counted = _COUNTED.match(line)
         words = _split_words(line[counted.end() :] if counted else line)
@@ -193,7 +193,7 @@ def _read_nf_tables(host: Host) -> Ruleset | Absent:
     first: Absent | None = None
     for command in _NATIVE:
         text = host.read_command(*command, timeout_s=3.0)
-        listing = text if isinstance(text, Absent) else listing_from_text(text, " ".join(command))
+        listing = text if isinstance(text, Absent) else parse_nft_listing(text, " ".join(command))
         if not isinstance(listing, Absent):
             read = Ruleset(rules=listing.rules, sources=(" ".join(command),), sizes=listing.sizes)
             return _with_details(host, read)
@@ -252,7 +252,7 @@ def _read_saved(host: Host, protocol: Protocol, form: Form, commands: tuple[str,
         if isinstance(text, Absent):
             last = text
             continue
-        rules = rules_from_save(text, protocol, form, command)
+        rules = parse_iptables(text, protocol, form, command)
         if isinstance(rules, Absent):
             last = rules
             continue

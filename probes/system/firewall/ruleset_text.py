@@ -12,7 +12,7 @@ from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.reading.patterns import lazy_pattern
 from hostdx.probes.system.firewall.reverse_path import (
     PRIORITIES,
-    Hook,
+    ChainHook,
     Key,
     ReversePathRule,
     RulesetChains,
@@ -50,13 +50,13 @@ _NEIGHBOURS = lazy_pattern(r"^icmpv6 type \{?[\s,]*nd-[\w-]+(?:[\s,]+nd-[\w-]+)*
 _PASSES = lazy_pattern(r' (?:accept|return)(?: comment "[^"]*")?$')
 
 
-def rules_from_text(text: str, source: str = "nft list ruleset") -> tuple[ReversePathRule, ...] | Absent:
+def parse_nft_rules(text: str, source: str = "nft list ruleset") -> tuple[ReversePathRule, ...] | Absent:
     """The reverse-path checks of one ruleset; Absent where the text is not one. An empty ruleset is ()."""
-    listing = listing_from_text(text, source)
+    listing = parse_nft_listing(text, source)
     return listing if isinstance(listing, Absent) else listing.rules
 
 
-def listing_from_text(text: str, source: str = "nft list ruleset") -> RulesetListing | Absent:
+def parse_nft_listing(text: str, source: str = "nft list ruleset") -> RulesetListing | Absent:
     family = table = chain = ""
     chains = RulesetChains()
     keyed_rules: list[tuple[Key, ReversePathRule]] = []
@@ -79,7 +79,7 @@ def listing_from_text(text: str, source: str = "nft list ruleset") -> RulesetLis
             key = (family, table, chain)
             bare = _QUOTED.sub(_mask_quoted, line)  # comments and log prefixes can hold anything
             if hook := _HOOK.search(bare if line.startswith("type ") else ""):
-                chains.base[key] = Hook(hook[1], priority_number(hook[2]))
+                chains.base[key] = ChainHook(hook[1], nft_priority_number(hook[2]))
                 continue
             if not line.startswith(("type ", "policy ", "comment ")):
                 sizes[f"{family} {table}"] += 1
@@ -104,7 +104,7 @@ def listing_from_text(text: str, source: str = "nft list ruleset") -> RulesetLis
     return RulesetListing(chains.rules_with_hooks(keyed_rules), sizes)
 
 
-def priority_number(text: str) -> int:
+def nft_priority_number(text: str) -> int:
     """`filter + 10`, `raw - 5`, `mangle` or `-290` as a number (0 where it is none of these)."""
     match = re.match(r"^(-?[0-9]{1,10}|[a-z]+)(?:\s*([+-])\s*([0-9]{1,10}))?$", text.strip())
     if not match:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.firewall.firewalld import CONF, is_firewalld_running, read_firewalld
-from hostdx.probes.system.firewall.firewalld import parse_settings as written
+from hostdx.probes.system.firewall.firewalld import parse_firewalld_settings as written
 from hostdx.probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from hostdx.probes.system.firewall.rp_filter import CONF as SETTINGS
 from hostdx.probes.system.firewall.rp_filter import WORDS, RpFilter, rp_filter

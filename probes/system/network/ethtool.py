@@ -108,7 +108,7 @@ def _parse_offload_flags(text: str) -> dict[str, tuple[bool, bool]]:
     return {name: (state == "on", "fixed" in more) for name, state, more in rows}
 
 
-def own_counters(host: Host, card: str) -> dict[str, int] | Absent:
+def ethtool_counters(host: Host, card: str) -> dict[str, int] | Absent:
     """The driver's counters (`ethtool -S`); names differ by driver."""
     return _read_once(host, card, "-S", _parse_counters)
 
@@ -141,7 +141,7 @@ def _parse_counters(text: str) -> dict[str, int]:
     return dict(counters)
 
 
-def settings_text(host: Host, card: str) -> str | Absent:
+def ethtool_output(host: Host, card: str) -> str | Absent:
     """`ethtool CARD` of a sosreport, where sysfs was not captured."""
     return Absent("read from sysfs", "unsupported") if host.live else host.read_command("ethtool", card)
 

@@ -23,7 +23,7 @@ class LinkedCard(msgspec.Struct, frozen=True, kw_only=True):
         return None if isinstance(self.offload, Absent) else self.offload.merges_frames
 
 
-def list_cards(host: Host) -> tuple[LinkedCard, ...]:
+def list_linked_cards(host: Host) -> tuple[LinkedCard, ...]:
     """The cards that have a device behind them and are not down, fastest first, those of unknown speed last."""
     names = host.list_names(NET)
     linked_cards = []

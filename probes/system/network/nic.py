@@ -7,7 +7,7 @@ import msgspec
 from hostdx.probes.reading.captured.sosreport import FOLDER
 from hostdx.probes.reading.host import Host, compute_once_if_static
 from hostdx.probes.system.disk.drive.link import numa_node_of_device
-from hostdx.probes.system.network.ethtool import settings_text
+from hostdx.probes.system.network.ethtool import ethtool_output
 from hostdx.probes.types import Absent, is_present
 
 ROOT = "/sys/class/net"
@@ -101,7 +101,7 @@ def _read_state(host: Host, name: str, path: str) -> str | Absent:
     state = host.read_word(f"{path}/operstate")
     if is_present(state):
         return state
-    text = settings_text(host, name)
+    text = ethtool_output(host, name)
     link = re.search(r"Link detected: (yes|no)", text) if is_present(text) else None
     if link is None:
         return state
@@ -131,7 +131,7 @@ def _checked_speed(host: Host, name: str, path: str, speed: int | Absent) -> int
     Without sysfs the speed is that of `ethtool NAME`, as it was captured.
     """
     if isinstance(speed, Absent):
-        text = settings_text(host, name)
+        text = ethtool_output(host, name)
         match = re.search(r"Speed: ([0-9]{1,7})Mb/s", text) if is_present(text) else None
         return int(match[1]) if match else speed
     if speed <= 0 or speed >= 0xFFFFFFFF:

@@ -81,7 +81,7 @@ def read_packet_counters(host: Host, now: float | None = None) -> PacketCounters
     )
 
 
-def compute_rates(before: PacketCounters, after: PacketCounters) -> PacketRates | Absent:
+def rates_between(before: PacketCounters, after: PacketCounters) -> PacketRates | Absent:
     """Rates between two reads; Absent where no time passed. A counter that ran backwards gives 0."""
     seconds = after.time_s - before.time_s
     if seconds <= 0:

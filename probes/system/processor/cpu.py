@@ -10,8 +10,8 @@ from hostdx.probes.files.safe_read import read_shipped_toml
 from hostdx.probes.reading.host import Host, compute_once_per_host
 from hostdx.probes.system.processor.topology import (
     ROOT,
+    absent_level,
     distinct_sets,
-    explain_missing_level,
     read_cpu_list,
     read_cpu_topology,
     read_cpuinfo,
@@ -67,8 +67,8 @@ def read_cpu(host: Host) -> Cpu:
     return Cpu(
         vendor=_find_vendor(info),
         model=_find_model(info),
-        sockets=len(distinct_sets(cpu_topology.sockets)) or explain_missing_level(host, "sockets"),
-        cores=len(distinct_sets(cpu_topology.cores)) or explain_missing_level(host, "cores"),
+        sockets=len(distinct_sets(cpu_topology.sockets)) or absent_level(host, "sockets"),
+        cores=len(distinct_sets(cpu_topology.cores)) or absent_level(host, "cores"),
         threads=count or Absent("no CPU is listed", "missing", ROOT),
         present=len(cpu_topology.present) or Absent("no CPU is listed", "missing", ROOT),
         offline=cpu_topology.offline,
@@ -110,7 +110,7 @@ def arm_core_names(host: Host) -> str:
     return " + ".join(part_names)
 
 
-def read_flags(host: Host) -> frozenset[str] | Absent:
+def read_cpu_flags(host: Host) -> frozenset[str] | Absent:
     """By py-cpuinfo where /proc/cpuinfo tells none."""
     return (
         read_cpu(host).flags

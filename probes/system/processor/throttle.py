@@ -46,7 +46,7 @@ class ThrottleReader:
     def read(self) -> ThrottleCounters:
         clocks = [n for path in self._clocks if isinstance(n := self._host.read_integer(path), int)]
         held = [
-            s for path in self._quotas if (s := _throttled_s(read_cpu_stat(self._host, path))) is not None
+            s for path in self._quotas if (s := _throttled_s(group_cpu_stat(self._host, path))) is not None
         ]
         return ThrottleCounters(
             self.read_heat_slowdowns(),
@@ -87,20 +87,20 @@ def find_quota_files(host: Host) -> tuple[str, ...]:
     return tuple(dict.fromkeys(files))
 
 
-def count_throttles(host: Host, files: tuple[str, ...]) -> tuple[int, ...]:
+def quota_throttles(host: Host, files: tuple[str, ...]) -> tuple[int, ...]:
     """Return how often the quota of each of these groups (`find_quota_files`) has stopped it."""
-    return tuple(read_cpu_stat(host, file).get("nr_throttled", 0) for file in files)
+    return tuple(group_cpu_stat(host, file).get("nr_throttled", 0) for file in files)
 
 
 def throttled_and_all_periods(host: Host, folder: str) -> tuple[int, int] | None:
     """Of one group: in how many of how many periods its quota stopped it; None: not told."""
-    stat = read_cpu_stat(host, f"{folder}/cpu.stat")
+    stat = group_cpu_stat(host, f"{folder}/cpu.stat")
     if "nr_throttled" not in stat or "nr_periods" not in stat:
         return None
     return stat["nr_throttled"], stat["nr_periods"]
 
 
-def read_cpu_stat(host: Host, path: str) -> dict[str, int]:
+def group_cpu_stat(host: Host, path: str) -> dict[str, int]:
     """The counters of a group; empty where they cannot be read."""
     text = host.read_file_text(path, 1 << 16)
     pairs = (line.partition(" ") for line in (() if isinstance(text, Absent) else text.splitlines()))

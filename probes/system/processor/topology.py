@@ -16,12 +16,12 @@ from hostdx.probes.types import Absent, is_present
 
 
 # Sets of CPUs as the kernel's files hold them, as lists or as masks.
-def read_cpus(host: Host, folder: str, listed: str, masked: str) -> frozenset[int] | Absent:
+def read_cpus(host: Host, folder: str, list_file: str, mask_file: str) -> frozenset[int] | Absent:
     """From the file with a mask, as lscpu and hwloc read it, else the one with a list. Kernels before 2.6.35 have only
     masks; where captured files contradict each other the mask is the one that others counted by.
     """
     why: Absent | None = None
-    for name, parse in ((masked, parse_cpu_mask), (listed, parse_cpu_list)):
+    for name, parse in ((mask_file, parse_cpu_mask), (list_file, parse_cpu_list)):
         text = host.read_file_text(f"{folder}/{name}")
         if isinstance(text, Absent):
             why = why or text
@@ -206,7 +206,7 @@ def _label_sockets(sockets: Sets, ids: dict[int, int]) -> dict[int, int]:
     return {n: (single[position] if usable else position) for position, cpus in enumerate(sets) for n in cpus}
 
 
-def explain_missing_level(host: Host, level_name: str) -> Absent:
+def absent_level(host: Host, level_name: str) -> Absent:
     return Absent(
         f"the topology reports no {level_name}",
         "missing" if host.live else "captured",

@@ -246,10 +246,10 @@ def cgroup_folders(host: Host, path: str) -> tuple[str, ...]:
 def cgroup_processes(host: Host, path: str) -> tuple[int, ...] | Absent:
     """The processes of a control group and of all below it. `path`: a folder, or as /proc/PID/cgroup tells it."""
     folder = next(iter(cgroup_folders(host, path)), None)
-    return cgroup_absent(path) if folder is None else group_pids(host, folder)
+    return absent_cgroup(path) if folder is None else group_pids(host, folder)
 
 
-def cgroup_absent(path: str) -> Absent:
+def absent_cgroup(path: str) -> Absent:
     return Absent(f"no control group {path} (systemd-cgls lists them)", "missing", path)
 
 

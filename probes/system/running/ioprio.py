@@ -32,7 +32,7 @@ class IoPriority(msgspec.Struct, frozen=True):
     level: int
 
 
-def decode_priority(value: int, nice: int) -> tuple[Class, int] | None:
+def decode_io_priority(value: int, nice: int) -> tuple[Class, int] | None:
     """An ioprio_get value as class and level; None for the default and for what follows the nice value."""
     kind = _CLASSES.get(value >> _CLASS_SHIFT)
     level = value & 0x7
@@ -65,7 +65,7 @@ def read_io_priorities(host: Host) -> tuple[IoPriority, ...] | Absent:
         if stat is None or stat.is_kernel_thread:
             continue
         value = libc.syscall(number, 1, pid)  # 1: IOPRIO_WHO_PROCESS
-        own = decode_priority(value, _nice_value(pid)) if value >= 0 else None
+        own = decode_io_priority(value, _nice_value(pid)) if value >= 0 else None
         if own:
             own_priorities.append(IoPriority(pid, stat.name, *own))
     # none among those that can be seen says nothing of the others

@@ -40,12 +40,12 @@ def list_quota_groups(
     host: Host, without: frozenset[str] = frozenset()
 ) -> tuple[tuple[QuotaGroup, ...], bool]:
     """Those with a quota, the highest first, but for the folders `without`; and whether all groups were looked at."""
-    folders, complete = find_folders_with(host, "cpu", ("cpu.max", "cpu.cfs_quota_us"))
+    folders, complete = find_group_folders_with(host, "cpu", ("cpu.max", "cpu.cfs_quota_us"))
     groups = (read_quota_group(host, root, folder) for root, folder in folders if folder not in without)
     return tuple(group for group in groups if group is not None), complete
 
 
-def find_folders_with(
+def find_group_folders_with(
     host: Host, controller: str, files: tuple[str, ...]
 ) -> tuple[tuple[tuple[str, str], ...], bool]:
     """The groups with one of a controller's files, by hierarchy, the highest first; and whether all were looked at."""
@@ -75,7 +75,7 @@ def find_folders_with(
     return tuple(folders), True
 
 
-def find_quotas(host: Host, target: JobTarget) -> tuple[QuotaGroup, ...]:
+def find_job_quotas(host: Host, target: JobTarget) -> tuple[QuotaGroup, ...]:
     """The groups with a quota that a job is in: its own and those above it. A user's processes may be in any: none."""
     table = read_mounts(host)
     if isinstance(table, Absent) or target.kind == "user":
@@ -107,11 +107,11 @@ def own_quotas(host: Host) -> tuple[QuotaGroup, ...]:
 
 def most_throttled_quota(host: Host, earlier: Iterable[QuotaGroup]) -> QuotaGroup | None:
     """Return which of these was stopped in the largest share of its periods since then; None: none of them is there."""
-    groups = [now for group in earlier if (now := throttled_since(host, group)) is not None]
+    groups = [now for group in earlier if (now := quota_counts_since(host, group)) is not None]
     return max(groups, key=lambda group: (group.stopped_share, group.periods), default=None)
 
 
-def throttled_since(host: Host, earlier: QuotaGroup) -> QuotaGroup | None:
+def quota_counts_since(host: Host, earlier: QuotaGroup) -> QuotaGroup | None:
     """Return what was counted since then, of the same group; None: it is gone."""
     counts = throttled_and_all_periods(host, earlier.folder)
     if counts is None:

@@ -25,7 +25,7 @@ _MODULE = lazy_pattern(r"\[([a-z_][\w-]*)\]")
 _NO_WCHAN = frozenset({"0", "-", ""})
 
 
-class Task(msgspec.Struct, frozen=True):
+class BlockedTask(msgspec.Struct, frozen=True):
     """A task in D. `tid` and `start_ticks` name it for good; `switches` tells one sleep from the next."""
 
     pid: int
@@ -45,14 +45,14 @@ class Task(msgspec.Struct, frozen=True):
 class BlockedTaskScan(msgspec.Struct, frozen=True):
     """One pass over /proc: the tasks in D, how many processes and threads were looked at, and why not all were."""
 
-    tasks: tuple[Task, ...]
+    tasks: tuple[BlockedTask, ...]
     processes: int
     threads: int
     unreadable: int = 0
     hidden: Absent | None = None
 
 
-def find_still_asleep(before: BlockedTaskScan, after: BlockedTaskScan | Absent) -> list[Task]:
+def find_still_asleep(before: BlockedTaskScan, after: BlockedTaskScan | Absent) -> list[BlockedTask]:
     """Those of the first pass that are in the same sleep in the second."""
     now = {t.key: t for t in after.tasks} if is_present(after) else {}
     return [
@@ -94,7 +94,7 @@ def find_blocked_tasks(host: Host, among: Collection[int] | None = None) -> Bloc
         return BlockedTaskScan(tuple(listed), len(listed), len(listed))
     if not pids:
         return Absent("/proc shows no process", kind="captured" if not host.live else "container")
-    tasks: list[Task] = []
+    tasks: list[BlockedTask] = []
     threads = unreadable = 0
     for pid in pids:
         leader = _read_stat(host, f"/proc/{pid}")
@@ -116,14 +116,14 @@ _PS_LONG = lazy_pattern(
 )
 
 
-def _listed_tasks(host: Host) -> Iterator[Task]:
+def _listed_tasks(host: Host) -> Iterator[BlockedTask]:
     """Those in D that a sosreport's `ps alx` lists."""
     for path in host.glob_paths("/sos_commands/process/ps_alx*"):
         text = host.read_file_text(path, 8 << 20)
         for pid, channel, command in _PS_LONG.findall(text) if is_present(text) else ():
             name = command.strip("[]").rpartition("/")[2]
             wchan = Absent("ps names no wait channel") if channel in _NO_WCHAN else channel
-            yield Task(int(pid), int(pid), name, 0, command.startswith("["), wchan, Absent(""), path)
+            yield BlockedTask(int(pid), int(pid), name, 0, command.startswith("["), wchan, Absent(""), path)
 
 
 def _explain_unseen(host: Host, unreadable: int) -> Absent | None:
@@ -153,7 +153,7 @@ def _iterate_threads(host: Host, pid: int, leader: ProcessStat) -> Iterator[Proc
                 yield stat
 
 
-def _read_task(host: Host, pid: int, stat: ProcessStat) -> Task:
+def _read_task(host: Host, pid: int, stat: ProcessStat) -> BlockedTask:
     directory = f"/proc/{pid}/task/{stat.pid}"
     if not host.path_exists(directory):  # a captured tree may hold only /proc/PID
         directory = f"/proc/{pid}"
@@ -161,7 +161,7 @@ def _read_task(host: Host, pid: int, stat: ProcessStat) -> Task:
     if is_present(wchan) and wchan in _NO_WCHAN:
         wchan = Absent("the kernel names no wait channel", kind="unsupported", source=f"{directory}/wchan")
     status = host.read_file_text(f"{directory}/status", 1 << 16)
-    return Task(
+    return BlockedTask(
         pid=pid,
         tid=stat.pid,
         comm=stat.name,
@@ -197,13 +197,13 @@ def kernel_stack(host: Host, pid: int, tid: int) -> KernelStack | Absent:
         text = host.read_file_text(source, 1 << 16)
     if isinstance(text, Absent):
         return text
-    functions, modules = parse_frames(text.splitlines())
+    functions, modules = parse_stack_frames(text.splitlines())
     if not functions:
         return Absent("the kernel shows no stack", "unsupported", source)
     return KernelStack(functions, modules, source)
 
 
-def parse_frames(lines: Iterable[str]) -> tuple[tuple[str, ...], dict[str, str]]:
+def parse_stack_frames(lines: Iterable[str]) -> tuple[tuple[str, ...], dict[str, str]]:
     """The functions of a kernel stack, and the modules of those that lie in one."""
     functions: list[str] = []
     modules: dict[str, str] = {}
@@ -215,19 +215,19 @@ def parse_frames(lines: Iterable[str]) -> tuple[tuple[str, ...], dict[str, str]]
     return tuple(functions), modules
 
 
-def read_task_stack(host: Host, task: Task) -> tuple[str, ...] | Absent:
+def read_task_stack(host: Host, task: BlockedTask) -> tuple[str, ...] | Absent:
     """The kernel functions that the task sleeps in, innermost first; needs root."""
     trace = kernel_stack(host, task.pid, task.tid)
     return trace if isinstance(trace, Absent) else trace.functions
 
 
-def parse_frame(line: str) -> str:
+def stack_line_function(line: str) -> str:
     """The function of one line of a kernel stack: "[<0>] nfs4_wait+0x1f/0x40 [nfs]" gives "nfs4_wait"."""
     match = _FRAME.match(line)
     return match.group(1) if match else ""
 
 
-def find_open_files(host: Host, task: Task, most: int = 64) -> tuple[OpenFile, ...]:
+def find_open_files(host: Host, task: BlockedTask, most: int = 64) -> tuple[OpenFile, ...]:
     """The files that say where a task may be stuck, the likeliest first.
 
     The one of the call that it sleeps in, where that may be read, then the open ones, then its working

@@ -8,7 +8,7 @@ import msgspec
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.patterns import lazy_pattern
-from hostdx.probes.system.software.system_log import MAX_LINE_CHARACTERS, ServiceLine, clock_of
+from hostdx.probes.system.software.system_log import MAX_LINE_CHARACTERS, ServiceLine, clock_time
 from hostdx.probes.types import is_present
 
 MAX_LOG_BYTES = 12 << 20  # kubelet starts a new file at 10 MiB (containerLogMaxSize)
@@ -47,7 +47,7 @@ def read_container_log(host: Host, path: str) -> list[ServiceLine]:
     """Return the lines of one file, without the time and the stream that kubelet or the engine put before them."""
     text = host.read_file_text(path, MAX_LOG_BYTES)
     lines = text.splitlines() if is_present(text) else []
-    return [ServiceLine(_message_of(line)[:MAX_LINE_CHARACTERS], path, clock_of(line)) for line in lines]
+    return [ServiceLine(_message_of(line)[:MAX_LINE_CHARACTERS], path, clock_time(line)) for line in lines]
 
 
 def _message_of(line: str) -> str:

@@ -37,7 +37,7 @@ class ServiceLine(msgspec.Struct, frozen=True):
     clock: str = ""
 
 
-def clock_of(text: str) -> str:
+def clock_time(text: str) -> str:
     """Return the time of day with which a line begins, to the second: two logs tell it alike."""
     clock = _CLOCK.search(text, 0, 40)
     return f"{clock[1]:0>2}:{clock[2]}:{clock[3]}" if clock else ""
@@ -64,7 +64,7 @@ def read_system_log(host: Host) -> dict[str, list[ServiceLine]]:
         known_lines.update(match[0] for match in matches)
         for match in matches:
             programs = lines.setdefault(match[1].partition(".")[0], {})
-            line = ServiceLine(match[4][:MAX_LINE_CHARACTERS], source, clock_of(match[0]))
+            line = ServiceLine(match[4][:MAX_LINE_CHARACTERS], source, clock_time(match[0]))
             program = match[2].rpartition("/")[2]
             if program == "systemd" and match[3] not in (None, "1"):
                 program = "systemd --user"

@@ -28,22 +28,22 @@ class TunedSection(NamedTuple):
 
 
 @compute_once_per_host
-def tuned_profile(host: Host) -> str | Absent:
+def active_tuned_profiles(host: Host) -> str | Absent:
     """The active profiles' names as written ("throughput-performance our-disks")."""
     text = host.read_file_text(ACTIVE)
     return text if isinstance(text, Absent) else text.strip() or Absent("no profile is active", source=ACTIVE)
 
 
 @compute_once_per_host
-def tuned_sections(host: Host) -> tuple[TunedSection, ...]:
+def active_tuned_sections(host: Host) -> tuple[TunedSection, ...]:
     """Of the active profiles and of those that they include; of two that ask for the same the later one counts."""
-    profiles = tuned_profile(host)
+    profiles = active_tuned_profiles(host)
     names = profiles.split() if is_present(profiles) else ()
     sections = (section for name in names for section in _read_sections(host, name, 0))
     return tuple(islice(sections, _MAX_SECTIONS))
 
 
-def profile_sections(host: Host, profile: str) -> tuple[TunedSection, ...]:
+def tuned_profile_sections(host: Host, profile: str) -> tuple[TunedSection, ...]:
     """Return the sections of a named profile, whether or not it is active; none where there is no such profile."""
     return tuple(islice(_read_sections(host, profile, 0), _MAX_SECTIONS))
 

@@ -14,8 +14,8 @@ import msgspec
 
 from hostdx.probes.imports.model import ImportResult as Imports
 from hostdx.probes.imports.numbers import MIB
-from hostdx.probes.imports.storage.darshan import Darshan, DarshanModule
-from hostdx.probes.imports.storage.ior import Ior
+from hostdx.probes.imports.storage.darshan import DarshanLog, DarshanModule
+from hostdx.probes.imports.storage.ior import IorRuns
 from hostdx.scenarios.analysis.compare.odd import RunOutliers
 from hostdx.scenarios.analysis.compare.snapshot import RunSnapshot
 from hostdx.scenarios.contract import ranges as of
@@ -226,14 +226,14 @@ def place_applications(
 
 
 def bounding_box_points_of(name: str, result: Imports) -> list[ApplicationPoint]:
-    if isinstance(result.detail, Darshan):
+    if isinstance(result.detail, DarshanLog):
         return _points_of_darshan(name, result.detail)
-    if isinstance(result.detail, Ior):
+    if isinstance(result.detail, IorRuns):
         return _points_of_ior(name, result.detail)
     return []
 
 
-def _points_of_darshan(name: str, detail: Darshan) -> list[ApplicationPoint]:
+def _points_of_darshan(name: str, detail: DarshanLog) -> list[ApplicationPoint]:
     """Of the lowest layer that was watched; bytes ÷ the mean time that a process spent reading (or writing)."""
     module = next((detail.io[m] for m in ("POSIX", "MPI-IO", "STDIO") if m in detail.io), None)
     if module is None:
@@ -266,7 +266,7 @@ def _access_pattern(module: DarshanModule, moved: int, calls: int, sizes: Mappin
     )
 
 
-def _points_of_ior(name: str, detail: Ior) -> list[ApplicationPoint]:
+def _points_of_ior(name: str, detail: IorRuns) -> list[ApplicationPoint]:
     points = []
     for run in detail.runs:
         for direction in ("read", "write"):

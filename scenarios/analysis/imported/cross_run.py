@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from hostdx.probes import units
-from hostdx.probes.imports.numbers import format_value
+from hostdx.probes.imports.numbers import imported_text
 from hostdx.probes.units import join_names
 from hostdx.scenarios.analysis.compare.bounding_box import BoundingBoxFigures, BoxOutlier
 from hostdx.scenarios.analysis.compare.effects import metric_interval_text, metric_ratio_text
@@ -60,9 +60,9 @@ def _easy_below_hard_finding(box: BoundingBoxFigures, name: str, odd: Sequence[B
                     "below",
                     run=o.run,
                     easy=easy,
-                    value=format_value(o.value, o.unit),
+                    value=imported_text(o.value, o.unit),
                     hard=hard,
-                    other=format_value(o.other, o.unit),
+                    other=imported_text(o.other, o.unit),
                 )
                 for o in odd[:40]
             ),
@@ -91,7 +91,7 @@ def _two_groups_evidence(box: BoundingBoxFigures, name: str, odd: Sequence[BoxOu
 
 def _range_text(values: Sequence[float], unit: str) -> str:
     """`502 MB/s`, `494 MB/s to 505 MB/s`."""
-    low, high = format_value(min(values), unit), format_value(max(values), unit)
+    low, high = imported_text(min(values), unit), imported_text(max(values), unit)
     return low if low == high else f"{low} to {high}"
 
 
@@ -179,12 +179,12 @@ def _outlier_evidence(outlier: OutlierRun, load: LoadWithOutliers, several: Mapp
         "apart",
         run=outlier.run,
         load=_load_title(load, several),
-        value=format_value(outlier.value, unit),
+        value=imported_text(outlier.value, unit),
         size=metric_ratio_text(outlier.ratio, load.metric),
         interval=metric_interval_text(outlier.ci95, outlier.ratio, load.metric),
-        centre=format_value(load.centre, unit),
-        low=format_value(load.low, unit),
-        high=format_value(load.high, unit),
+        centre=imported_text(load.centre, unit),
+        low=imported_text(load.low, unit),
+        high=imported_text(load.high, unit),
         rest=units.count_noun(len(load.core), "result"),
     )
 
@@ -259,7 +259,7 @@ def _step_finding(h: WorkloadHistory, order: Sequence[RunSnapshot]) -> Finding:
 
 
 def _values_text(h: WorkloadHistory) -> str:
-    return ", ".join(format_value(v, h.unit) for v in h.values[:40])
+    return ", ".join(imported_text(v, h.unit) for v in h.values[:40])
 
 
 def _is_scattered(h: WorkloadHistory) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from hostdx.probes import units
 from hostdx.probes.imports.accounting import load_field_accounts
 from hostdx.probes.imports.model import Contradiction, ImportedMeasure, ImportTrouble
-from hostdx.probes.imports.numbers import format_value
+from hostdx.probes.imports.numbers import imported_text
 from hostdx.probes.imports.storage.io500_table import Io500Table
 from hostdx.scenarios.analysis.compare.snapshot import ParsedImportFile
 from hostdx.scenarios.analysis.incidents.findings import incident_findings
@@ -89,7 +89,7 @@ def _item_text(item: Contradiction | ImportTrouble) -> str:
     if isinstance(item, ImportTrouble):
         return ": ".join(part for part in (item.subject, item.said) if part)
     rule = f" ({item.rule})" if item.rule else ""
-    claimed, gives = format_value(item.claimed, item.unit), format_value(item.recomputed, item.unit)
+    claimed, gives = imported_text(item.claimed, item.unit), imported_text(item.recomputed, item.unit)
     return f"{item.subject}: the file says {claimed}, its parts give {gives}{rule}"
 
 
@@ -100,9 +100,9 @@ def measure_text(measure: ImportedMeasure) -> str:
     """Return `job read: 9160 IOPS (median of 5 runs)`: a unit that the metric's name holds is named once."""
     count = f" ({_OF_RUNS[measure.of]} of {len(measure.runs)} runs)" if len(measure.runs) > 1 else ""
     if measure.metric.endswith(f" {measure.unit}"):
-        return f"{measure.workload}: {measure.metric} {format_value(measure.value, '')}{count}"
+        return f"{measure.workload}: {measure.metric} {imported_text(measure.value, '')}{count}"
     name = "" if measure.metric == measure.unit else f"{measure.metric} "
-    return f"{measure.workload}: {name}{format_value(measure.value, measure.unit)}{count}"
+    return f"{measure.workload}: {name}{imported_text(measure.value, measure.unit)}{count}"
 
 
 def summary_finding(file: ParsedImportFile) -> Finding:
@@ -137,5 +137,5 @@ def headline_text(measures: Sequence[ImportedMeasure]) -> str:
     leading = list(first_measures.values())
     if len(leading) < _MIN_WORKLOADS_FOR_RANGE or len({(m.metric, m.unit) for m in leading}) > 1:
         return "; ".join(map(measure_text, leading[:_HEADLINE]))
-    ends = [format_value(end(m.value for m in leading), leading[0].unit) for end in (min, max)]
+    ends = [imported_text(end(m.value for m in leading), leading[0].unit) for end in (min, max)]
     return f"{leading[0].metric} from {ends[0]} to {ends[1]} in {units.count_noun(len(leading), 'load')}"

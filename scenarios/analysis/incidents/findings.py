@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from hostdx.probes import units
-from hostdx.probes.imports.numbers import format_value
+from hostdx.probes.imports.numbers import imported_text
 from hostdx.probes.imports.sample_series import SampleTimes
 from hostdx.scenarios.analysis.incidents.incidents import WAITS, Culprit, Incident, Symptom, Timeline
 from hostdx.scenarios.contract.finding import Evidence, Finding
@@ -82,7 +82,7 @@ def symptom_text(symptom: Symptom) -> str:
 
 def _value_text(value: float, unit: str) -> str:
     """A share with two digits: samples are no exacter."""
-    return f"{units.format_number(value, 2)} %" if unit == "%" else format_value(value, unit)
+    return f"{units.format_number(value, 2)} %" if unit == "%" else imported_text(value, unit)
 
 
 def period_text(incident: Incident, times: SampleTimes) -> str:

@@ -23,7 +23,7 @@ from hostdx.probes.engine.spec import BlockReply, LoadSpec
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.diskstats import counter_growth, disk_bytes
-from hostdx.probes.system.disk.failing import cause_and_advice
+from hostdx.probes.system.disk.failing import io_error_advice
 from hostdx.scenarios.box.measurement.corner import (
     BY_ID,
     CORNERS,
@@ -144,7 +144,7 @@ class CornerBench:
         self.budget.charge(sum(reply["n"] for reply in replies) * corner.record_bytes, None)
 
     def _refusal_for(self, why: WorkerFailed) -> BenchRefused:
-        return BenchRefused(f"{self.private.path}: {why}{cause_and_advice(why.errno, self.private.path)}")
+        return BenchRefused(f"{self.private.path}: {why}{io_error_advice(why.errno, self.private.path)}")
 
     def _lay_files(self) -> list[TestFile]:
         self._files.reopen()

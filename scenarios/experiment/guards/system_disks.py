@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.topology import DiskTopology, find_placement, read_disk_topology, source_device
+from hostdx.probes.system.disk.topology import DiskTopology, device_behind, find_placement, read_disk_topology
 from hostdx.probes.types import Absent, is_present
 
 # What a host cannot live without: the leaves below these are switched only with --system-disk.
@@ -38,7 +38,7 @@ def _swap_leaves(host: Host, disks: DiskTopology) -> Iterator[tuple[str, str]]:
             place = find_placement(host, words[0].rsplit("/", 1)[0] or "/")
             below: tuple[str, ...] = place.leaves if is_present(place) else ()
         else:
-            name = source_device(host, words[0])
+            name = device_behind(host, words[0])
             below = disks.leaves_under((name,)) if is_present(name) else ()
         for leaf in below:
             yield leaf, "swap"

@@ -52,7 +52,7 @@ def read_setting(path: str) -> str:
     """
     try:
         if not path.startswith("/"):
-            return setting_calls.read_setting(path)
+            return setting_calls.read_by_call(path)
         with Path(path).open("rb") as file:
             text = file.read(_LIMIT).decode("utf-8", "backslashreplace").strip()
     except OSError:

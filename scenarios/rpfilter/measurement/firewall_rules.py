@@ -11,7 +11,7 @@ import msgspec
 
 from hostdx.probes.children.command import find_tool
 from hostdx.probes.engine.measured import BenchRefused, MeasurementInvalid
-from hostdx.probes.system.firewall.ruleset_text import rules_from_text
+from hostdx.probes.system.firewall.ruleset_text import parse_nft_rules
 from hostdx.probes.types import Absent
 
 Loader: TypeAlias = Literal["nft", "iptables-nft", "iptables-legacy"]
@@ -125,7 +125,7 @@ def are_rules_loaded(treatment: Treatment) -> bool:
     if treatment.loader != "nft":
         return ("rpfilter" in _saved_rules(treatment)) == (treatment.rule_kind == "check")
     text = _command_output(("nft", "list", "ruleset"))
-    listed = rules_from_text(text)
+    listed = parse_nft_rules(text)
     checks = [] if isinstance(listed, Absent) else [r for r in listed if r.chain == "check" and r.is_reached]
     trivial = re.search(r"\bmark \S+ counter name", text) is not None
     return len(checks) == (treatment.rule_kind == "check") and trivial == (treatment.rule_kind == "trivial")

@@ -17,7 +17,7 @@ import msgspec
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.process_stat import ProcessStat, read_stat
 from hostdx.probes.system.running import processes
-from hostdx.probes.system.running.cgroup import cgroup_absent, cgroup_folders, group_pids
+from hostdx.probes.system.running.cgroup import absent_cgroup, cgroup_folders, group_pids
 from hostdx.probes.system.software.kernel import read_kernel
 from hostdx.probes.types import Absent, is_present
 
@@ -74,7 +74,7 @@ async def measure_job_wait(
         )
     folders = cgroup_folders(host, cgroup)
     if not folders:
-        return cgroup_absent(cgroup)
+        return absent_cgroup(cgroup)
     why = ""
     for folder in folders:
         pressure = _waited_us(host, folder)

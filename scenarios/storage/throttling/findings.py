@@ -9,7 +9,7 @@ from hostdx.probes.engine.summary import rate_in_load_unit
 from hostdx.probes.engine.workloads import engine_load
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.block import block_devices
-from hostdx.probes.system.disk.drive.ebs import ebs_counters
+from hostdx.probes.system.disk.drive.ebs import ebs_seconds_over_limits
 from hostdx.probes.system.disk.drive.transport import is_virtual_disk
 from hostdx.probes.system.running.cgroup import Cgroup, read_cgroup
 from hostdx.probes.types import is_present
@@ -196,7 +196,7 @@ def _throttle_remedy(leaf: str, disk_throttles: Sequence[Throttle]) -> Remedy:
 
 def ebs_counters_of(host: Host, leaves: Sequence[str]) -> dict[str, dict[str, float]]:
     """Return what EBS volumes count of themselves; the others are left out."""
-    counters_by_leaf = {leaf: ebs_counters(host, leaf) for leaf in leaves}
+    counters_by_leaf = {leaf: ebs_seconds_over_limits(host, leaf) for leaf in leaves}
     return {leaf: counters for leaf, counters in counters_by_leaf.items() if is_present(counters)}
 
 

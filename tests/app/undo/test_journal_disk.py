@@ -10,7 +10,7 @@ from hostdx.app.terminal.process import process_identity
 from hostdx.app.undo.journal import SCHEMA, Journal, JournalEntry, JournalHeader, peek_journal, read_content
 from hostdx.app.undo.journal_disk import block_device_of_attribute, journal_on_device_reason
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.backing import devices_directly_under
+from hostdx.probes.system.disk.backing import devices_with_loops_under
 from hostdx.probes.system.disk.topology import find_placement
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.action import Action
@@ -54,12 +54,12 @@ def host(tmp_path: Path) -> Host:
     ],
 )
 def test_every_device_that_writing_there_needs(host: Host, directory: str, under: set[str]) -> None:
-    devices = devices_directly_under(host, directory)
+    devices = devices_with_loops_under(host, directory)
     assert not isinstance(devices, Absent) and devices.keys() == under
 
 
 def test_where_nobody_says_on_which_disk_it_is_not_guessed(host: Host) -> None:
-    under = devices_directly_under(host, "/layered")
+    under = devices_with_loops_under(host, "/layered")
     assert isinstance(under, Absent)
 
 

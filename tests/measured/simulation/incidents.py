@@ -11,7 +11,7 @@ import random
 from array import array
 from collections.abc import Callable
 
-from hostdx.probes.imports.model import ImportResult, file_facts
+from hostdx.probes.imports.model import ImportResult, make_facts
 from hostdx.probes.imports.sample_series import SampleSeries, SampleTimes
 from hostdx.scenarios.analysis.incidents.incidents import Cause, Timeline, judge_samples
 
@@ -85,7 +85,7 @@ def make_day(rng: random.Random, step_s: int, cause: Cause | None) -> tuple[Time
         SampleSeries(subject=subject, metric=metric, unit="", at_s=at_s, values=array("d", series))
         for (subject, metric), series in values.items()
     )
-    facts = tuple(file_facts(("threads", 8), subject="cpu"))
+    facts = tuple(make_facts(("threads", 8), subject="cpu"))
     result = ImportResult(
         kind="sar", tool="sar", facts=facts, series=series, times=SampleTimes(first="2026-11-22T00:00:00")
     )

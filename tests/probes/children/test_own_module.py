@@ -13,7 +13,7 @@ import pytest
 from hostdx.app.cli import main
 from hostdx.probes.children import environment
 from hostdx.probes.children.bounded_wait import reap_or_kill
-from hostdx.probes.system.bios.redfish import PASSWORD, USER, Credentials, find_credentials
+from hostdx.probes.system.bios.redfish import PASSWORD, USER, Credentials, find_bmc_credentials
 from hostdx.scenarios.fullstack.measurement import own_links
 from tests.syntax import ROOT, modules
 
@@ -87,7 +87,7 @@ def test_no_program_that_is_started_inherits_it(monkeypatch: pytest.MonkeyPatch)
         outputs.append(
             subprocess.run(["env"], capture_output=True, text=True, check=True, env=for_ourselves).stdout
         )
-        assert isinstance(find_credentials("bmc"), Credentials)
+        assert isinstance(find_bmc_credentials("bmc"), Credentials)
         return 0
 
     monkeypatch.setattr(environment, "_withheld", {})

@@ -134,7 +134,7 @@ async def test_a_planted_delay_shows(tmp_path: Path) -> None:
 async def test_a_slice_that_a_quota_stopped_counts_what_was_done(monkeypatch: pytest.MonkeyPatch) -> None:
     """Operations of which most are quick: the quartile does not see the stops."""
     stops = iter((0, 0, 0, 1))
-    monkeypatch.setattr("hostdx.probes.engine.battery.count_throttles", lambda host, files: (next(stops),))
+    monkeypatch.setattr("hostdx.probes.engine.battery.quota_throttles", lambda host, files: (next(stops),))
     piece = {"n": 20, "q": 1e6, "ns": 100_000_000, "cpu": 0.02}
     battery = BenchmarkSet(Host(), None, None, 8 << 20, 1, (), [0])
 

@@ -9,9 +9,9 @@ from hostdx.probes.imports.hep.prmon import PrmonJson, PrmonText, compare_text_w
 from hostdx.probes.imports.model import ImportRefusedError, ImportResult
 from hostdx.probes.imports.numbers import geometric_mean
 from hostdx.probes.imports.source import ImportSource
-from hostdx.probes.imports.storage.io500_score import _io500_hash, expected_hash
-from hostdx.probes.imports.storage.ior import Ior
-from hostdx.probes.imports.sysstat.sysstat_table import Sysstat
+from hostdx.probes.imports.storage.io500_score import _io500_hash, matching_result_hash
+from hostdx.probes.imports.storage.ior import IorRuns
+from hostdx.probes.imports.sysstat.sysstat_table import SysstatFile
 from tests.every_case import every_case
 from tests.probes.imports import originals as texts
 from tests.probes.imports.test_kinds import read_text, value
@@ -76,7 +76,7 @@ def test_ior_csv_has_the_number_of_tasks_or_not(tasks: str) -> None:
     assert result.kind == "ior-csv"
     assert value(result, "ior write", "bandwidth") == 30.5 * 2**20
     assert value(result, "ior read", "bandwidth") == 2012.25 * 2**20
-    assert isinstance(result.detail, Ior) and result.detail.runs[0].tasks == (48 if tasks else None)
+    assert isinstance(result.detail, IorRuns) and result.detail.runs[0].tasks == (48 if tasks else None)
 
 
 def test_entities_in_xml_are_refused() -> None:
@@ -192,8 +192,8 @@ def _result_text(easy: str = "8.000000", version: str = "v1") -> str:
     )
     for key, text in (("MD", "2.000000"), ("BW", "8.000000"), ("SCORE", "4.000000")):
         hashed ^= _io500_hash(key + text)
-    assert expected_hash("v1", scores, {"MD": "2.000000", "BW": "8.000000", "SCORE": "4.000000"}, f"{hashed:08X}",
-                         invalid=False) == f"{hashed:08X}"  # fmt: skip
+    assert matching_result_hash("v1", scores, {"MD": "2.000000", "BW": "8.000000", "SCORE": "4.000000"},
+                         f"{hashed:08X}", invalid=False) == f"{hashed:08X}"  # fmt: skip
     return RESULT.format(hash=f"{hashed:08X}", easy=easy, version=version)
 
 
@@ -331,7 +331,7 @@ def test_pidstat_in_one_table_and_with_threads() -> None:
 def test_iostat_for_people_and_a_total_is_no_rate() -> None:
     result = read(HUMAN)
     figures = values(result)
-    assert isinstance(result.detail, Sysstat) and result.detail.samples == 2
+    assert isinstance(result.detail, SysstatFile) and result.detail.samples == 2
     assert figures["disk:vda", "read rate"] == pytest.approx(204 * 1024)
     assert len([m for m in result.measures if (m.workload, m.metric) == ("disk:vda", "read rate")]) == 1
 

@@ -145,13 +145,13 @@ def test_a_nan_is_looked_for_once_in_a_file_of_many_documents(monkeypatch: pytes
     job = '{"jobname": "a", "read": {"bw": 5, "iops": 7, "io_bytes": 9, "x": nan}}'
     text = f'{{"fio version": "fio-2.1", "jobs": [{job}]}}'
     calls: list[int] = []
-    cleaned = json_text.replace_non_finite
+    cleaned = json_text.blank_non_finite_numbers
 
     def count_and_clean(data: bytes | bytearray, path: str) -> bytearray | None:
         calls.append(len(data))
         return cleaned(data, path)
 
-    monkeypatch.setattr(json_text, "replace_non_finite", count_and_clean)
+    monkeypatch.setattr(json_text, "blank_non_finite_numbers", count_and_clean)
     result: ImportResult = kinds.parse_import(ImportSource("fio", "\n".join([text] * 200).encode()))
     assert result.measures
     assert len(calls) == 2  # once by the importer, once by the account of its fields
@@ -160,11 +160,11 @@ def test_a_nan_is_looked_for_once_in_a_file_of_many_documents(monkeypatch: pytes
 def test_what_is_no_number_is_taken_out_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_text, "_STEP", 7)
     data = b'{"a": nan, "b": [-nan, +inf,\n Infinity], "info": "nan, inf", "c":\n  NaN}'
-    document = json_text.replace_non_finite(data, "x")
+    document = json_text.blank_non_finite_numbers(data, "x")
     assert document is not None
     assert len(document) == len(data)
     assert msgspec.json.decode(document) == {"a": "", "b": ["", "", ""], "info": "nan, inf", "c": ""}
-    assert json_text.replace_non_finite(b'{"information": "nan"}', "x") is None
+    assert json_text.blank_non_finite_numbers(b'{"information": "nan"}', "x") is None
     monkeypatch.setattr(json_text, "NOT_FINITE_LIMIT", 10)
     with pytest.raises(ImportRefusedError):
-        json_text.replace_non_finite(data, "x")
+        json_text.blank_non_finite_numbers(data, "x")

@@ -17,13 +17,13 @@ from hostdx.probes.imports.numbers import (
 )
 from hostdx.probes.imports.sample_series import BoundedSeries, SampleClock
 from hostdx.probes.imports.source import ImportSource
-from hostdx.probes.imports.storage.io500_table import read_columns
+from hostdx.probes.imports.storage.io500_table import read_column_results
 from tests.every_case import every_case
 from tests.probes.imports.test_kinds import read_text
 
 
 def _read_values(text: str) -> dict[str, dict[str, float]]:
-    columns = read_columns(ImportSource("t.tsv", text.encode()))
+    columns = read_column_results(ImportSource("t.tsv", text.encode()))
     return {name: {m.workload: m.value for m in result.measures} for name, result in columns.items()}
 
 

@@ -9,8 +9,8 @@ from hostdx.probes.system.kernel_log import (
     KernelLogFollower,
     LogLine,
     find_hung_tasks,
-    parse_line,
-    parse_record,
+    parse_kmsg_record,
+    parse_log_line,
     read_kernel_log,
 )
 from hostdx.probes.system.software.system_log import read_system_log
@@ -37,12 +37,12 @@ from tests.fakes.hosts.tree import Tree
     ],
 )
 def test_prefixes_come_off(line: str, expected: LogLine) -> None:
-    assert parse_line(line) == expected
+    assert parse_log_line(line) == expected
 
 
 def test_a_record_of_the_device() -> None:
-    assert parse_record("6,339,5140900,-;NET: text\n SUBSYSTEM=net\n") == LogLine("NET: text", 5.1409, 6)
-    assert parse_record("nonsense") == LogLine("", None)
+    assert parse_kmsg_record("6,339,5140900,-;NET: text\n SUBSYSTEM=net\n") == LogLine("NET: text", 5.1409, 6)
+    assert parse_kmsg_record("nonsense") == LogLine("", None)
 
 
 def test_following_gives_only_what_is_new(tmp_path: Path) -> None:

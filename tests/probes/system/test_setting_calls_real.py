@@ -98,7 +98,7 @@ def test_access_times_of_a_mount_are_switched_and_put_back(own_mount: Path) -> N
     old, new, back = json.loads(done.stdout)[target]
     assert new == "noatime" != old == back
     with pytest.raises(FileNotFoundError):
-        setting_calls.read_setting(target)
+        setting_calls.read_by_call(target)
 
 
 THREADS = """
@@ -116,20 +116,20 @@ def test_the_nice_value_of_all_threads_is_switched_and_an_ended_process_is_known
         threads = [int(thread.name) for thread in Path(f"/proc/{process.pid}/task").iterdir()]
         assert len(threads) == 2
         target = setting_calls.target_with_process_start(f"nice:{process.pid}")
-        old = setting_calls.read_setting(target)
-        setting_calls.write_setting(target, "9")
+        old = setting_calls.read_by_call(target)
+        setting_calls.write_by_call(target, "9")
         assert {os.getpriority(os.PRIO_PROCESS, thread) for thread in threads} == {9}
-        setting_calls.write_setting(target, old)
-        assert setting_calls.read_setting(target) == old
+        setting_calls.write_by_call(target, old)
+        assert setting_calls.read_by_call(target) == old
         os.setpriority(os.PRIO_PROCESS, threads[1], 5)
-        assert setting_calls.read_setting(target) == ",".join(sorted((old, "5"), key=int))
+        assert setting_calls.read_by_call(target) == ",".join(sorted((old, "5"), key=int))
     finally:
         process.kill()
         process.communicate()
     with pytest.raises(FileNotFoundError):
-        setting_calls.read_setting(target)
+        setting_calls.read_by_call(target)
     with pytest.raises(FileNotFoundError):  # the number of another process
-        setting_calls.read_setting(f"nice:{os.getpid()}/1")
+        setting_calls.read_by_call(f"nice:{os.getpid()}/1")
 
 
 STARTER = """
@@ -158,19 +158,19 @@ def test_what_a_process_starts_meanwhile_gets_the_old_value_back() -> None:
 
     try:
         early, target = start_child(), setting_calls.target_with_process_start(f"nice:{process.pid}")
-        old = setting_calls.read_setting(target)
-        setting_calls.write_setting(target, "9")
+        old = setting_calls.read_by_call(target)
+        setting_calls.write_by_call(target, "9")
         late, began = start_child(), read_start_ticks(process.pid)
         name = f"nice-children:{process.pid}/{began}/{began}/9"
-        assert setting_calls.read_setting(name) == f"sleep ({late})"
-        assert setting_calls.read_setting(f"nice-children:{process.pid}/{began}/{1 << 60}/9") == ""
-        assert setting_calls.read_setting(f"nice-children:{process.pid}/1/{began}/9") == ""  # another process
-        setting_calls.write_setting(name, old)
+        assert setting_calls.read_by_call(name) == f"sleep ({late})"
+        assert setting_calls.read_by_call(f"nice-children:{process.pid}/{began}/{1 << 60}/9") == ""
+        assert setting_calls.read_by_call(f"nice-children:{process.pid}/1/{began}/9") == ""  # another process
+        setting_calls.write_by_call(name, old)
         assert {os.getpriority(os.PRIO_PROCESS, child) for child in (early, late)} == {int(old)}
         last = start_child()
         process.kill()
         process.wait()
-        assert setting_calls.read_setting(name) == f"sleep ({last})"  # of its session, though it has ended
+        assert setting_calls.read_by_call(name) == f"sleep ({last})"  # of its session, though it has ended
     finally:
         process.kill()
         process.wait()

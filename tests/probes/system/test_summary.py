@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.bios.attributes import firmware_attributes
 from hostdx.probes.system.disk.smart import parse_smart_text
-from hostdx.probes.system.pcie_tags import PcieTags, decode_tags
+from hostdx.probes.system.pcie_tags import PcieTags, decode_pcie_tags
 from hostdx.probes.system.software import packages as room
 from hostdx.probes.system.software.packages import InstalledPackages, read_packages
 from hostdx.probes.system.summary import MAX_DISKS, summary_facts
@@ -185,18 +185,18 @@ def _config_space(can: int, on: int, version: int = 2) -> bytes:
 
 
 def test_tags() -> None:
-    assert decode_tags("a", _config_space(1 << 17, 1 << 12)) == PcieTags("a", can=True, on=True)
-    assert decode_tags("a", _config_space(1 << 17, 0)) == PcieTags("a", can=True, on=False)
-    assert decode_tags("a", _config_space(1 << 16, 0)) == PcieTags("a", can=False, on=False)
+    assert decode_pcie_tags("a", _config_space(1 << 17, 1 << 12)) == PcieTags("a", can=True, on=True)
+    assert decode_pcie_tags("a", _config_space(1 << 17, 0)) == PcieTags("a", can=True, on=False)
+    assert decode_pcie_tags("a", _config_space(1 << 16, 0)) == PcieTags("a", can=False, on=False)
 
 
 def test_what_is_cut_short_old_or_a_ring_tells_nothing() -> None:
-    assert decode_tags("a", _config_space(0, 0)[:64]) is None
-    assert decode_tags("a", _config_space(1 << 17, 0, version=1)) is None
+    assert decode_pcie_tags("a", _config_space(0, 0)[:64]) is None
+    assert decode_pcie_tags("a", _config_space(1 << 17, 0, version=1)) is None
     ring = bytearray(_config_space(0, 0))
     ring[0x60] = 0x05
     ring[0x61] = 0x40
-    assert decode_tags("a", bytes(ring)) is None
+    assert decode_pcie_tags("a", bytes(ring)) is None
 
 
 def test_settings_through_the_kernel(tmp_path: Path) -> None:

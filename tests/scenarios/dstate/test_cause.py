@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.running.tasks import Task
+from hostdx.probes.system.running.tasks import BlockedTask
 from hostdx.probes.types import Absent
 from hostdx.scenarios.dstate.cause import (
     DeviceLimit,
@@ -44,8 +44,10 @@ MD = MountedDirectory(
 LIMIT = DeviceLimit("sdb", "wbps 1024 for sdb in /sys/fs/cgroup/blkio/slow", "/sys/fs/cgroup/blkio/slow")
 
 
-def task(tid: int = 7, comm: str = "xrootd", wchan: str | Absent = "io_schedule", switches: int = 5) -> Task:
-    return Task(tid, tid, comm, 100, False, wchan, switches)
+def task(
+    tid: int = 7, comm: str = "xrootd", wchan: str | Absent = "io_schedule", switches: int = 5
+) -> BlockedTask:
+    return BlockedTask(tid, tid, comm, 100, False, wchan, switches)
 
 
 def stuck(

@@ -9,7 +9,7 @@ import pytest
 
 from hostdx.app.run.runner import MonotonicClock
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.running.tasks import Task
+from hostdx.probes.system.running.tasks import BlockedTask
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import OptionMap, UsageError
@@ -100,7 +100,7 @@ def test_a_place_is_told_from_the_arguments(
 ) -> None:
     host = make_host(tmp_path, (20, comm, "D", "x"))
     (tmp_path / "proc/20/cmdline").write_text(cmdline)
-    place = directory_waited_for(host, Task(20, 20, comm, 20, False, "x", 1))
+    place = directory_waited_for(host, BlockedTask(20, 20, comm, 20, False, "x", 1))
     assert not isinstance(place, Absent)
     assert (place.mountpoint, place.how) == (mountpoint, way)
     host.close()
@@ -113,7 +113,9 @@ def test_a_loop_devices_worker_waits_for_the_file_below(tmp_path: Path) -> None:
     (folder / "backing_file").write_text("/data/image\n")
     (tmp_path / "sys/class/block").mkdir(parents=True)
     (tmp_path / "sys/class/block/loop3").symlink_to("../../block/loop3")
-    place = directory_waited_for(host, Task(20, 20, "kworker/u8:4+loop3", 20, True, "percpu_rwsem_wait", 1))
+    place = directory_waited_for(
+        host, BlockedTask(20, 20, "kworker/u8:4+loop3", 20, True, "percpu_rwsem_wait", 1)
+    )
     assert not isinstance(place, Absent)
     assert (place.mountpoint, place.how) == ("/data", "name")
     host.close()
@@ -132,7 +134,7 @@ def test_a_journal_on_a_loop_device_waits_for_that_device(tmp_path: Path) -> Non
         (tmp_path / "sys" / place).mkdir(parents=True)
         name = "7:6" if place == "dev/block" else "loop6"
         (tmp_path / "sys" / place / name).symlink_to("/sys/devices/virtual/block/loop6")
-    place = directory_waited_for(host, Task(20, 20, "jbd2/loop6-8", 20, True, "x", 1))
+    place = directory_waited_for(host, BlockedTask(20, 20, "jbd2/loop6-8", 20, True, "x", 1))
     assert not isinstance(place, Absent)
     assert (place.mountpoint, place.device, place.devices) == ("/image", "loop6", ("loop6",))
     host.close()
@@ -180,7 +182,7 @@ def test_stacks_and_pressure_are_recorded(tmp_path: Path) -> None:
 def test_the_root_file_system_says_nothing(tmp_path: Path) -> None:
     host = make_host(tmp_path, (20, "sh", "D", "x"))
     (tmp_path / "proc/20/task/20/cwd").symlink_to("/home/me")
-    assert isinstance(directory_waited_for(host, Task(20, 20, "sh", 20, False, "x", 1)), Absent)
+    assert isinstance(directory_waited_for(host, BlockedTask(20, 20, "sh", 20, False, "x", 1)), Absent)
     host.close()
 
 

@@ -177,9 +177,9 @@ def test_every_disk_is_asked_and_one_that_does_not_answer_is_not_fine(
     [disk] = smart.list_smart_disks(host)
     many = [msgspec.structs.replace(disk, name=f"sd{n}") for n in range(30)]
     monkeypatch.setattr(smart, "list_smart_disks", lambda _host: many)
-    fine = smart.Smart(passed=True)
-    answers: dict[str, smart.Smart | Absent] = {f"sd{n}": fine for n in range(30)}
-    answers |= {"sd28": smart.Smart(passed=False), "sd29": Absent("no answer")}
+    fine = smart.SmartHealth(passed=True)
+    answers: dict[str, smart.SmartHealth | Absent] = {f"sd{n}": fine for n in range(30)}
+    answers |= {"sd28": smart.SmartHealth(passed=False), "sd29": Absent("no answer")}
     monkeypatch.setattr(smart, "smart_report", lambda _host, name: answers[name])
     events = list(
         apply_rule(

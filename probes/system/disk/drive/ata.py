@@ -32,11 +32,11 @@ class AtaPort(msgspec.Struct, frozen=True, kw_only=True):
     downshifts_source: str = ""
 
 
-def ata_port(host: Host, path: str) -> AtaPort | Absent:
-    """Of the disk at the real sysfs path `path`."""
-    port_link = find_port_host_and_links(path)
+def ata_port(host: Host, sysfs_path: str) -> AtaPort | Absent:
+    """Of the disk at the real sysfs path `sysfs_path`."""
+    port_link = find_port_host_and_links(sysfs_path)
     if port_link is None:
-        return Absent(f"{path} is not behind a libata port", "unsupported", path)
+        return Absent(f"{sysfs_path} is not behind a libata port", "unsupported", sysfs_path)
     port, scsi_host, names = port_link
     places = [p for n in names for p in (f"{port}/link{n}/ata_link/link{n}", f"/sys/class/ata_link/link{n}")]
     folder = next((p for p in places if host.path_exists(p)), places[2])
@@ -61,9 +61,9 @@ def ata_port(host: Host, path: str) -> AtaPort | Absent:
     )
 
 
-def find_port_host_and_links(path: str) -> tuple[str, str, tuple[str, str]] | None:
+def find_port_host_and_links(sysfs_path: str) -> tuple[str, str, tuple[str, str]] | None:
     """The port's folder, the number of its SCSI host, and by what names its link may go."""
-    match = re.match(r"(.*/ata(\d+))/host(\d+)/target\d+:(\d+):", path)
+    match = re.match(r"(.*/ata(\d+))/host(\d+)/target\d+:(\d+):", sysfs_path)
     if match is None:
         return None
     port, number, scsi_host, channel = match.groups()

@@ -30,7 +30,7 @@ FIELDS = struct.Struct("<II6Q4Q")  # magic, reserved, six totals, four times
 COUNTED = ("the volume's IOPS", "the volume's throughput", "the instance's IOPS", "the instance's throughput")
 
 
-def parse_log_page(page: bytes) -> dict[str, float] | Absent:
+def parse_ebs_log_page(page: bytes) -> dict[str, float] | Absent:
     """By limit, the seconds since it was attached in which more was asked for than the limit let pass."""
     if len(page) < FIELDS.size:
         return Absent("the log page is too short", "invalid", "NVMe log page 0xD0")
@@ -40,7 +40,7 @@ def parse_log_page(page: bytes) -> dict[str, float] | Absent:
     return {limit: microseconds / 1e6 for limit, microseconds in zip(COUNTED, counts[6:], strict=True)}
 
 
-def ebs_counters(host: Host, name: str) -> dict[str, float] | Absent:
+def ebs_seconds_over_limits(host: Host, name: str) -> dict[str, float] | Absent:
     """Of an NVMe namespace by kernel name. Absent for what is no EBS volume, and where it cannot be asked."""
     model = host.read_file_text(f"/sys/block/{name}/device/model")
     if not is_present(model) or model.strip() != MODEL or not re.fullmatch(r"nvme[0-9]+n[0-9]+", name):
@@ -56,7 +56,7 @@ def ebs_counters(host: Host, name: str) -> dict[str, float] | Absent:
         return Absent(f"{name}: {out[:100]!r} is no answer", "invalid", f"/dev/{name}")
 
 
-def read_log_page(fd: int) -> bytes:
+def read_ebs_log_page(fd: int) -> bytes:
     """The page as the controller gives it. Raises OSError."""
     page = ctypes.create_string_buffer(PAGE_BYTES)
     which = LOG_PAGE | (PAGE_BYTES // 4 - 1) << 16  # dwords, counted from 0
@@ -71,7 +71,7 @@ def read_log_page(fd: int) -> bytes:
 def main() -> None:
     try:
         fd = os.open(f"/dev/{sys.argv[1]}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        counters = parse_log_page(read_log_page(fd))
+        counters = parse_ebs_log_page(read_ebs_log_page(fd))
     except OSError as error:
         sys.exit(error.strerror)
     if isinstance(counters, Absent):

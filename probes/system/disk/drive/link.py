@@ -77,9 +77,9 @@ def pcie_link(host: Host, folder: str) -> BusLink | Absent:
     )
 
 
-def sata_link(host: Host, path: str) -> BusLink | Absent:
+def sata_link(host: Host, sysfs_path: str) -> BusLink | Absent:
     """From the ata_link of the port. udev is no help here: ata_id never prints ID_ATA_SATA_SIGNAL_RATE_GEN3."""
-    port = ata_port(host, path)
+    port = ata_port(host, sysfs_path)
     if isinstance(port, Absent):
         return port
     if port.now is None:
@@ -114,11 +114,11 @@ def sata_link(host: Host, path: str) -> BusLink | Absent:
     )
 
 
-def sas_link(host: Host, path: str) -> BusLink | Absent:
+def sas_link(host: Host, sysfs_path: str) -> BusLink | Absent:
     """From the first phy of the device's port (scsi_transport_sas): `12.0 Gbit`."""
-    match = re.match(r"(.*/port-[\d:]+)/end_device-", path)
+    match = re.match(r"(.*/port-[\d:]+)/end_device-", sysfs_path)
     if match is None:
-        return Absent(f"{path} is not behind a SAS port", "unsupported", path)
+        return Absent(f"{sysfs_path} is not behind a SAS port", "unsupported", sysfs_path)
     names = host.list_names(match[1])
     phys = [n for n in names if n.startswith("phy-")] if is_present(names) else []
     if not phys:
@@ -172,11 +172,11 @@ def _serial_bytes_per_s(gigabit: float) -> int:
     return round(gigabit * 1e9 * _SERIAL_EIGHT_OF_TEN / 8)
 
 
-def numa_node_of_device(host: Host, path: str) -> int | Absent:
+def numa_node_of_device(host: Host, sysfs_path: str) -> int | Absent:
     """Of the nearest device above that tells one; -1 is what the firmware leaves when it does not know."""
-    if "/devices/virtual/" in path:
-        return Absent("not attached to a bus", "unsupported", path)
-    parts = path.split("/")
+    if "/devices/virtual/" in sysfs_path:
+        return Absent("not attached to a bus", "unsupported", sysfs_path)
+    parts = sysfs_path.split("/")
     for depth in range(len(parts), 4, -1):
         folder = "/".join(parts[:depth])
         node = host.read_integer(f"{folder}/numa_node")
@@ -184,4 +184,4 @@ def numa_node_of_device(host: Host, path: str) -> int | Absent:
             if node >= 0:
                 return node
             return Absent("the firmware does not say (-1)", "unsupported", f"{folder}/numa_node")
-    return Absent("no device above it reports a node", "missing", path)
+    return Absent("no device above it reports a node", "missing", sysfs_path)

@@ -65,33 +65,33 @@ _DM_KINDS = (
 )
 
 
-def device_kind_of(host: Host, name: str, path: str) -> str:
+def device_kind_of(host: Host, name: str, sysfs_path: str) -> str:
     """Return what the device is: disk, loop, zram, ram, lvm, crypt, multipath, dm, md, rom, nbd, ..."""
     device_kind = next((word for start, word in _BY_NAME if name.startswith(start)), "disk")
     if device_kind != "dm":
         return device_kind
-    uuid = host.read_file_text(f"{path}/dm/uuid")
+    uuid = host.read_file_text(f"{sysfs_path}/dm/uuid")
     if isinstance(uuid, Absent):
         return "dm"
     return next((word for start, word in _DM_KINDS if uuid.startswith(start)), "dm")
 
 
-def read_transport(host: Host, name: str, path: str, device_kind: str) -> str | Absent:
+def read_transport(host: Host, name: str, sysfs_path: str, device_kind: str) -> str | Absent:
     """nvme (PCIe), nvme-tcp, nvme-rdma, nvme-fc, nvme-loop, sata, ata, sas, usb, iscsi, fc, mmc, virtio,
     virtio-scsi, xen, hyperv, vmware, raid, scsi, pmem, rbd; for what is no physical disk its kind.
     """
     if name.startswith("nvme"):
-        return _nvme_transport(host, path)
+        return _nvme_transport(host, sysfs_path)
     if device_kind not in ("disk", "rom"):
         return device_kind
     for pattern, word in _BY_PATH:
-        if re.search(pattern, path):
+        if re.search(pattern, sysfs_path):
             return word
-    if ata := re.search(r"/ata(\d+)/", path):
-        return _libata_transport(host, path[: ata.end()], ata[1])
-    if scsi := re.search(r"/host(\d+)/", path):
-        return _scsi_transport(host, path[: scsi.end()], scsi[1])
-    return Absent(f"{path} shows no bus that is known", "unsupported", path)
+    if ata := re.search(r"/ata(\d+)/", sysfs_path):
+        return _libata_transport(host, sysfs_path[: ata.end()], ata[1])
+    if scsi := re.search(r"/host(\d+)/", sysfs_path):
+        return _scsi_transport(host, sysfs_path[: scsi.end()], scsi[1])
+    return Absent(f"{sysfs_path} shows no bus that is known", "unsupported", sysfs_path)
 
 
 def is_emulated(model: str | Absent) -> bool:
@@ -104,13 +104,13 @@ def is_virtual_disk(transport_name: str | Absent, model: str | Absent) -> bool:
     return (isinstance(transport_name, str) and transport_name in VIRTUAL_TRANSPORTS) or is_emulated(model)
 
 
-def list_controllers(host: Host, path: str) -> tuple[str, ...]:
+def nvme_controller_folders(host: Host, sysfs_path: str) -> tuple[str, ...]:
     """The sysfs folders of an NVMe namespace's controllers; several with native multipath.
 
     There the block device lies in nvme-subsystem/nvme-subsysN, which links to its controllers.
     """
-    above = path.rsplit("/", 1)[0]
-    if "/nvme-subsystem/" not in path:
+    above = sysfs_path.rsplit("/", 1)[0]
+    if "/nvme-subsystem/" not in sysfs_path:
         return (above.removesuffix("/block"),)  # kernel 3.x: the namespace lies right in the PCI device
     names = host.list_names(above)
     links = (f"{above}/{n}" for n in names if re.fullmatch(r"nvme\d+", n)) if isinstance(names, tuple) else ()
@@ -119,7 +119,7 @@ def list_controllers(host: Host, path: str) -> tuple[str, ...]:
 
 
 def _nvme_transport(host: Host, path: str) -> str | Absent:
-    for folder in list_controllers(host, path):
+    for folder in nvme_controller_folders(host, path):
         text = host.read_file_text(f"{folder}/transport")
         if isinstance(text, str):
             return "nvme" if text.strip() == "pcie" else f"nvme-{text.strip()}"

@@ -92,24 +92,24 @@ def _mountpoint_of(host: Host, path: str) -> str:
     return mount.mountpoint if is_present(mount) else path
 
 
-def cron_jobs(host: Host) -> tuple[TrimJob, ...]:
+def cron_trim_jobs(host: Host) -> tuple[TrimJob, ...]:
     """Calls in cron's files and in services of other timers that are enabled, comments left out."""
     jobs: list[TrimJob] = []
     for pattern in _CRON:
         for path in host.glob_paths(pattern) if "*" in pattern else (pattern,):
             text = host.read_file_text(path)
             if is_present(text) and _CALL.search(text):
-                jobs += find_calls(text, path)
+                jobs += trim_calls(text, path)
     for link in host.glob_paths("/etc/systemd/system/*.wants/*.timer"):
         name = link.rsplit("/", 1)[-1].removesuffix(".timer")
         if name != "fstrim":
-            jobs += [job for line in exec_starts(host, name) for job in find_calls(line, f"{name}.service")]
+            jobs += [job for line in exec_starts(host, name) for job in trim_calls(line, f"{name}.service")]
     return tuple(jobs)
 
 
-def service_jobs(host: Host) -> tuple[TrimJob, ...]:
+def fstrim_service_jobs(host: Host) -> tuple[TrimJob, ...]:
     """Return what fstrim.service calls with the drop-ins that it has; empty where there is no such unit."""
-    return tuple(job for line in exec_starts(host, "fstrim") for job in find_calls(line, "fstrim.service"))
+    return tuple(job for line in exec_starts(host, "fstrim") for job in trim_calls(line, "fstrim.service"))
 
 
 def exec_starts(host: Host, name: str) -> tuple[str, ...]:
@@ -138,7 +138,7 @@ def unit_texts(host: Host, unit: str) -> tuple[str, ...]:
     return (*((own,) if own is not None else ()), *(text for text in more if is_present(text)))
 
 
-def find_calls(text: str, source: str) -> tuple[TrimJob, ...]:
+def trim_calls(text: str, source: str) -> tuple[TrimJob, ...]:
     """The calls of fstrim in a script, a crontab or a command line; those that only look for the program left out."""
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#") and _CALL.search(line)]
     jobs = [job for line in lines for job in _fstrim_calls_in(line, source)]

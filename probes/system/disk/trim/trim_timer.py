@@ -10,10 +10,10 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.trim.trim_jobs import (
     UNITS,
     TrimJob,
-    cron_jobs,
+    cron_trim_jobs,
     explain_job_skip,
+    fstrim_service_jobs,
     read_unit_values,
-    service_jobs,
 )
 from hostdx.probes.types import Absent, is_present
 
@@ -51,9 +51,9 @@ class TrimTimer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def trim_timer(host: Host) -> TrimTimer:
-    jobs = cron_jobs(host)
-    schedule = timer_schedule(host)
-    service = service_jobs(host)
+    jobs = cron_trim_jobs(host)
+    schedule = trim_timer_schedule(host)
+    service = fstrim_service_jobs(host)
     show = host.read_command(
         "systemctl", "show", "fstrim.timer", "-p", "LoadState,ActiveState,UnitFileState,LastTriggerUSec"
     )
@@ -74,7 +74,7 @@ def trim_timer(host: Host) -> TrimTimer:
         return TrimTimer(
             enabled=values.get("UnitFileState", "").startswith("enabled"),
             active=values.get("ActiveState") == "active",
-            last=last if last and last != "n/a" else read_stamp(host),
+            last=last if last and last != "n/a" else read_trim_timer_stamp(host),
             schedule=schedule,
             jobs=jobs,
             service=service,
@@ -92,7 +92,7 @@ def trim_timer(host: Host) -> TrimTimer:
     return TrimTimer(
         enabled=enabled,
         active=why,
-        last=read_stamp(host),
+        last=read_trim_timer_stamp(host),
         schedule=schedule,
         jobs=jobs,
         service=service,
@@ -101,7 +101,7 @@ def trim_timer(host: Host) -> TrimTimer:
     )
 
 
-def read_stamp(host: Host) -> str | Absent:
+def read_trim_timer_stamp(host: Host) -> str | Absent:
     """When a persistent timer last fired: its stamp file's time (systemd.timer(5)); a captured file's is another."""
     if not host.path_exists(_STAMP):
         return Absent("no record of a run", "missing", _STAMP)
@@ -119,7 +119,7 @@ def read_last_timer_trim(host: Host) -> datetime | None:
         return None
 
 
-def timer_schedule(host: Host) -> str | Absent:
+def trim_timer_schedule(host: Host) -> str | Absent:
     """The unit's OnCalendar (systemd.timer(5))."""
     calendars = read_unit_values(host, "fstrim.timer", "OnCalendar")
     return (

@@ -6,10 +6,10 @@ from functools import partial
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.mounts import read_mounts
-from hostdx.probes.system.disk.zfs import read_reclaimable_bytes
+from hostdx.probes.system.disk.zfs import read_arc_reclaimable_bytes
 from hostdx.probes.system.nodes.memory import read_meminfo, read_memory, read_offline_bytes
 from hostdx.probes.system.nodes.numa import read_numa
-from hostdx.probes.system.processor.cpu import read_cpu, read_flags
+from hostdx.probes.system.processor.cpu import read_cpu, read_cpu_flags
 from hostdx.probes.system.processor.cpu_times import SOURCE, read_proc_stat
 from hostdx.probes.system.processor.frequency import ROOT, read_frequency
 from hostdx.probes.system.processor.idle import read_idle_states
@@ -17,7 +17,7 @@ from hostdx.probes.system.processor.power import read_power_packages
 from hostdx.probes.system.processor.topology import read_cpu_topology
 from hostdx.probes.system.pulse import uptime_s
 from hostdx.probes.system.software.kernel import read_kernel
-from hostdx.probes.system.software.tuned import tuned_profile
+from hostdx.probes.system.software.tuned import active_tuned_profiles
 from hostdx.probes.system.virtualisation import read_virtualisation
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.knowledge.kernels import release_family, release_numbers, upstream_numbers
@@ -85,12 +85,12 @@ def host_rows(host: Host) -> list[SubjectRow]:
         "threads": lambda: read_cpu(host).threads,
         "smt": lambda: read_cpu(host).smt,
         "hybrid": lambda: read_cpu(host).hybrid,
-        "flags": lambda: read_flags(host),
+        "flags": lambda: read_cpu_flags(host),
         "nodes": lambda: _node_count(host),
         "memory": lambda: size("MemTotal"),
         "available": lambda: size("MemAvailable"),
         "offline_memory": lambda: host.compute_once(read_offline_bytes),
-        "arc": lambda: host.compute_once(read_reclaimable_bytes),
+        "arc": lambda: host.compute_once(read_arc_reclaimable_bytes),
         "swap": lambda: size("SwapTotal"),
         "swap_free": lambda: size("SwapFree"),
         "thp": lambda: host.compute_once(read_memory).transparent_huge_pages,
@@ -100,7 +100,7 @@ def host_rows(host: Host) -> list[SubjectRow]:
         "running_khz": lambda: _policy_khz(host, "scaling_cur_freq", max),
         "lowest_khz": lambda: _policy_khz(host, "cpuinfo_min_freq", min),
         "highest_khz": lambda: _policy_khz(host, "cpuinfo_max_freq", max),
-        "tuned": lambda: tuned_profile(host),
+        "tuned": lambda: active_tuned_profiles(host),
         "slab_name": lambda: host.compute_once(_largest_slab)[0],
         "slab_bytes": lambda: host.compute_once(_largest_slab)[1],
         **{f"slab_{field}": partial(_slab_field, host, field) for field in ("owner", "cause", "advice")},

@@ -8,8 +8,8 @@ from hostdx.probes.system.disk.diskstats import disk_counters
 from hostdx.probes.system.disk.drive.ata import ata_port
 from hostdx.probes.system.disk.drive.transport import is_emulated, is_virtual_disk
 from hostdx.probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, read_mounts
-from hostdx.probes.system.disk.smart import Smart, smart_reports
-from hostdx.probes.system.disk.topology import source_device
+from hostdx.probes.system.disk.smart import SmartHealth, smart_reports
+from hostdx.probes.system.disk.topology import device_behind
 from hostdx.probes.system.disk.trim.trim_jobs import fstab_entries
 from hostdx.probes.system.virtualisation import read_virtualisation
 from hostdx.probes.types import Absent, is_present
@@ -209,7 +209,7 @@ def _queue_size(host: Host, mount: Mount, name: str) -> Value:
     """What the device asks requests to be multiples of, in bytes: chunk and full stripe of an array
     (Documentation/ABI/stable/sysfs-block).
     """
-    device = source_device(host, mount.source)
+    device = device_behind(host, mount.source)
     return device if isinstance(device, Absent) else host.read_integer(f"/sys/block/{device}/queue/{name}")
 
 
@@ -217,7 +217,7 @@ def _mount_row(host: Host, mount: Mount) -> SubjectRow:
     def option_value(name: str) -> Value:
         return next((o.partition("=")[2] for o in mount.options if o.split("=", 1)[0] == name), "")
 
-    device = partial(source_device, host, mount.source)
+    device = partial(device_behind, host, mount.source)
 
     def is_rotational(name: Value) -> Value:
         devices = block_devices(host)
@@ -267,7 +267,7 @@ def _mount_row(host: Host, mount: Mount) -> SubjectRow:
             "disk": lambda: _whole_disk(host, device()),
             "errors": lambda: _ext4_errors(host, device()),
             "log_device": option_value("logdev"),
-            "log_rotational": lambda: is_rotational(source_device(host, option_value("logdev"))),
+            "log_rotational": lambda: is_rotational(device_behind(host, option_value("logdev"))),
         },
     )
 
@@ -332,7 +332,7 @@ def smart_rows(host: Host) -> list[SubjectRow] | Absent:
             {"name": name, "silent": report if isinstance(report, Absent) else False}
             | {
                 field: report if isinstance(report, Absent) else getattr(report, field)
-                for field in Smart.__struct_fields__
+                for field in SmartHealth.__struct_fields__
             },
         )
         for name, report in host.compute_once(smart_reports).items()

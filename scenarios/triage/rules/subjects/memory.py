@@ -8,7 +8,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.nodes.numa import read_numa
 from hostdx.probes.system.processor.topology import read_cpu_topology
 from hostdx.probes.system.running.cgroup import own_group_folders
-from hostdx.probes.system.running.quota_groups import find_folders_with
+from hostdx.probes.system.running.quota_groups import find_group_folders_with
 from hostdx.probes.system.virtualisation import read_virtualisation
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.rules.expression import Value
@@ -152,7 +152,7 @@ def control_group_rows(host: Host) -> list[SubjectRow]:
     """One row per control group, to a depth of four: version 2, and 1's memory, pids and blkio controllers."""
     rows: dict[str, SubjectRow] = {}
     for controller, files in _KINDS:
-        for root, folder in find_folders_with(host, controller, files)[0]:
+        for root, folder in find_group_folders_with(host, controller, files)[0]:
             name = folder.removeprefix(f"{root}/")
             last = name.rpartition("/")[2]
             is_unit = last.endswith((".service", ".slice", ".scope"))

@@ -16,7 +16,7 @@ from hostdx.probes.system.disk.mounts import (
     read_mounts,
     unescape_mount_text,
 )
-from hostdx.probes.system.disk.topology import source_device
+from hostdx.probes.system.disk.topology import device_behind
 from hostdx.probes.system.disk.trim.trim_jobs import FSTAB
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load_entries
@@ -105,7 +105,7 @@ def _last_mount_at(table: tuple[Mount, ...], place: str) -> Mount | None:
 
 def _disk_path(host: Host, source: str) -> Value:
     """The real path in sysfs of the first disk below a device."""
-    device, devices = source_device(host, source), block_devices(host)
+    device, devices = device_behind(host, source), block_devices(host)
     if isinstance(device, Absent):
         return device
     leaves = [name for name in bottom_devices_of(devices, device) if name in devices]

@@ -10,12 +10,12 @@ from hostdx.probes.cpu_list import parse_cpu_mask
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.drive.link import BusLink, pcie_link
 from hostdx.probes.system.network.ethtool import (
-    own_counters,
+    ethtool_counters,
+    ethtool_output,
     read_channels,
     read_coalescing,
     read_features,
     read_rings,
-    settings_text,
 )
 from hostdx.probes.system.network.nic import ROOT, Nic, read_nics
 from hostdx.probes.system.network.offload import read_offload
@@ -69,7 +69,7 @@ def card_rows(host: Host) -> list[SubjectRow] | Absent:
 
 def _card_row(host: Host, card: Nic, emulated: bool) -> SubjectRow:
     base = f"{ROOT}/{card.name}"
-    ethtool_text = partial(settings_text, host, card.name)
+    ethtool_text = partial(ethtool_output, host, card.name)
     steered = cache(partial(_steered_queues, host, card))  # two columns of one reading
     driver = card.driver if is_present(card.driver) else ""
     columns = {
@@ -150,7 +150,7 @@ def _card_counter(host: Host, card: str, name: str) -> Value:
     count = host.read_integer(f"{ROOT}/{card}/statistics/{name}")
     if is_present(count) or host.live:
         return count
-    counters = own_counters(host, card)
+    counters = ethtool_counters(host, card)
     return counters.get(name, count) if is_present(counters) else count
 
 
@@ -298,7 +298,7 @@ def _is_feature_on(host: Host, card: str, name: str) -> Value:
 def _driver_sum(host: Host, card: str, pattern: str) -> Value:
     if host.live and card not in host.compute_once(_cards_to_ask_ethtool):
         return _NOT_ASKED
-    driver_counters = own_counters(host, card)
+    driver_counters = ethtool_counters(host, card)
     if isinstance(driver_counters, Absent):
         return driver_counters
     counts = [count for name, count in driver_counters.items() if re.search(pattern, name)]
@@ -442,7 +442,7 @@ def _sources_of_counters(host: Host) -> Iterator[tuple[str, str, str, dict[str, 
     for card in host.compute_once(read_nics).values():
         own = card.physical and card.driver not in _PARAVIRTUAL
         if own and (not host.live or card.name in host.compute_once(_cards_to_ask_ethtool)):
-            counts = own_counters(host, card.name)
+            counts = ethtool_counters(host, card.name)
             if is_present(counts):
                 yield "card", card.name, f"ethtool -S {card.name}", counts
     wanted = "|".join(entry.counter for entry in known_counters() if entry.of == "port")

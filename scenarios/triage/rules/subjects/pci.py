@@ -6,7 +6,7 @@ from functools import partial
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.drive.link import BusLink
 from hostdx.probes.system.pci import PciDevice, read_pci_devices
-from hostdx.probes.system.pcie_tags import read_request_bytes
+from hostdx.probes.system.pcie_tags import read_max_request_bytes
 from hostdx.probes.system.virtualisation import read_virtualisation
 from hostdx.probes.types import Absent
 from hostdx.scenarios.triage.rules.expression import Value
@@ -32,7 +32,7 @@ def pci_rows(host: Host) -> list[SubjectRow] | Absent:
             **{name: partial(_spreading_value, host, device, name) for name in irq.BY_HAND},
             "guest": read_virtualisation(host).is_virtual,
             "unasked": partial(_unread_reason, host, device),
-            "read_request": partial(read_request_bytes, host, device.address),
+            "read_request": partial(read_max_request_bytes, host, device.address),
             **_link_columns(device.link),
         }
         rows.append(SubjectRow(device.address, columns, f"/sys/bus/pci/devices/{device.address}"))
@@ -58,7 +58,7 @@ def _link_columns(link: BusLink | Absent) -> dict[str, Value]:
 
 def _unread_reason(host: Host, device: PciDevice) -> Value:
     """False where its configuration could be read, with or without PCI Express."""
-    request_bytes = read_request_bytes(host, device.address)
+    request_bytes = read_max_request_bytes(host, device.address)
     return (
         request_bytes if isinstance(request_bytes, Absent) and request_bytes.kind != "unsupported" else False
     )

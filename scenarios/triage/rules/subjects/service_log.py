@@ -13,7 +13,7 @@ from hostdx.probes.system.software.system_log import (
     MAX_CAPTURED_BYTES,
     MAX_LINE_CHARACTERS,
     ServiceLine,
-    clock_of,
+    clock_time,
     read_system_log,
 )
 from hostdx.probes.types import Absent, is_present
@@ -41,7 +41,7 @@ class ProgramLog:
         for path in paths[-MAX_FILES_OF_PROGRAM:]:
             text = host.read_file_text(path, MAX_LIVE_BYTES if host.live else MAX_CAPTURED_BYTES)
             texts = text.splitlines() if is_present(text) else []
-            self.lines += [ServiceLine(line[:MAX_LINE_CHARACTERS], path, clock_of(line)) for line in texts]
+            self.lines += [ServiceLine(line[:MAX_LINE_CHARACTERS], path, clock_time(line)) for line in texts]
         for path in host.compute_once(container_log_paths).get(program, ())[-MAX_FILES_OF_PROGRAM:]:
             self.lines += read_container_log(host, path)
         self.index = LineIndex([line.message for line in self.lines])

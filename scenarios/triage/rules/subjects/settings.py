@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from hostdx.probes.number_text import parse_signed
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.software.tuned import tuned_sections
+from hostdx.probes.system.software.tuned import active_tuned_sections
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.knowledge.defaults import BOOT_LINE, changed_settings, known_boot_parameters
 from hostdx.scenarios.triage.rules.expression import Value, parse_expression
@@ -140,7 +140,7 @@ def overruled_setting_rows(host: Host) -> list[SubjectRow] | Absent:
 def settings_of_tuned(host: Host) -> dict[str, tuple[str, str]]:
     """Return what the active profiles set, of what is compared here, and those they include; the outer one wins."""
     asked: dict[str, tuple[str, str]] = {}
-    for path, plugin, options in tuned_sections(host):
+    for path, plugin, options in active_tuned_sections(host):
         for option, other in _TUNED_OPTIONS.get(plugin, {}).items():
             option_value = options.get(option)
             if option_value and "$" not in option_value and ":" not in option_value:

@@ -21,9 +21,9 @@ from hostdx.probes.system.bios.redfish import (
     PASSWORD,
     USER,
     Credentials,
-    find_credentials,
+    find_bmc_credentials,
     read_redfish_bios,
-    url_problem,
+    redfish_url_problem,
 )
 from hostdx.probes.types import Absent, AbsentKind, is_present
 from hostdx.probes.units import format_size
@@ -245,7 +245,7 @@ def test_a_service_that_speaks_no_tls(odd: Callable[[str], str]) -> None:
     ],
 )
 def test_urls_that_are_not_asked(url: str, data: str) -> None:
-    assert url_problem(url) and HIDDEN not in url_problem(url)
+    assert redfish_url_problem(url) and HIDDEN not in redfish_url_problem(url)
     _one_line(read_redfish_bios(url, is_known_attribute), "invalid", data)
 
 
@@ -260,19 +260,19 @@ def test_credentials_from_netrc_only_where_it_is_private(
 ) -> None:
     monkeypatch.delenv(USER)
     file = tmp_path / "netrc"
-    assert isinstance(find_credentials("bmc"), Absent)
+    assert isinstance(find_bmc_credentials("bmc"), Absent)
     file.write_text(f"machine bmc login admin password {HIDDEN}\n")
     file.chmod(0o600)
-    credentials = find_credentials("bmc")
+    credentials = find_bmc_credentials("bmc")
     assert isinstance(credentials, Credentials) and credentials.authorization_header().startswith("Basic ")
     assert HIDDEN not in repr(credentials) and HIDDEN not in str(credentials)
     file.chmod(0o640)
-    _one_line(find_credentials("bmc"), "permission", f"`chmod 600 {file}`")
+    _one_line(find_bmc_credentials("bmc"), "permission", f"`chmod 600 {file}`")
     file.chmod(0o600)
     monkeypatch.setattr(os, "geteuid", lambda: file.stat().st_uid + 1)
-    _one_line(find_credentials("bmc"), "permission", f"uid {file.stat().st_uid}")
+    _one_line(find_bmc_credentials("bmc"), "permission", f"uid {file.stat().st_uid}")
     monkeypatch.undo()
     monkeypatch.setenv("NETRC", str(file))
     file.write_text(f"machine {HIDDEN} nonsense\n")
-    broken = find_credentials("bmc")
+    broken = find_bmc_credentials("bmc")
     _one_line(broken, "permission", str(file))

@@ -7,7 +7,7 @@ import pytest
 from hostdx.probes.system.disk.arrays import parse_thin_status, thin_pool
 from hostdx.probes.system.disk.backing import disks_beneath, served_by_memory_reason
 from hostdx.probes.system.disk.block import block_devices
-from hostdx.probes.system.disk.drive.ebs import COUNTED, FIELDS, MAGIC, parse_log_page
+from hostdx.probes.system.disk.drive.ebs import COUNTED, FIELDS, MAGIC, parse_ebs_log_page
 from hostdx.probes.system.network.nic import read_nics
 from hostdx.probes.types import Absent, is_present
 from tests.every_case import every_case
@@ -243,10 +243,10 @@ PAGE = FIELDS.pack(MAGIC, 0, 11, 12, 13, 14, 15, 16, 2_500_000, 300_000, 0, 40_0
 
 
 def test_the_four_times_are_seconds() -> None:
-    assert parse_log_page(PAGE) == dict(zip(COUNTED, (2.5, 0.3, 0.0, 0.04), strict=True))
+    assert parse_ebs_log_page(PAGE) == dict(zip(COUNTED, (2.5, 0.3, 0.0, 0.04), strict=True))
     assert struct.unpack_from("<Q", PAGE, 56) == (2_500_000,)  # where nvme-cli's struct has it
 
 
 def test_what_is_no_such_page_is_absent() -> None:
-    assert isinstance(parse_log_page(b"\0" * 4096), Absent)
-    assert isinstance(parse_log_page(PAGE[:40]), Absent)
+    assert isinstance(parse_ebs_log_page(b"\0" * 4096), Absent)
+    assert isinstance(parse_ebs_log_page(PAGE[:40]), Absent)

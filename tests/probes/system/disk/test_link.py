@@ -12,9 +12,9 @@ import pytest
 from hostdx.probes.files.rights import advice_for_failed_write
 from hostdx.probes.system.disk.block import block_devices
 from hostdx.probes.system.disk.drive.link import BusLink, pcie_bytes_per_s, pcie_link, sata_link
-from hostdx.probes.system.disk.failing import cause_and_advice, device_error_suffix, is_made_read_only
+from hostdx.probes.system.disk.failing import device_error_suffix, io_error_advice, is_made_read_only
 from hostdx.probes.system.disk.mounts import parse_mountinfo
-from hostdx.probes.system.disk.smart import Smart, parse_nvme_log
+from hostdx.probes.system.disk.smart import SmartHealth, parse_nvme_log
 from hostdx.probes.types import Absent, is_present
 from tests.app.launcher import run_hostdx
 from tests.every_case import every_case
@@ -196,7 +196,7 @@ def test_a_file_system_that_the_kernel_made_read_only_is_told_from_one_that_was_
             (disk.mountpoint / "new").touch()
         suffix = device_error_suffix(str(disk.mountpoint), errno.EROFS)
         assert f"/dev/{disk.device}, ext4 on {disk.mountpoint}" in suffix
-        assert cause_and_advice(errno.EROFS, str(disk.mountpoint)).endswith(
+        assert io_error_advice(errno.EROFS, str(disk.mountpoint)).endswith(
             advice_for_failed_write(errno.EIO, "name another directory")
         )
 
@@ -228,9 +228,9 @@ def test_what_nvme_cli_kept_of_a_drive() -> None:
         "percentage_used                         : 120%\nmedia_errors                            : 33\n"
     )
     nvme_log = parse_nvme_log(text)
-    assert isinstance(nvme_log, Smart)
+    assert isinstance(nvme_log, SmartHealth)
     assert (nvme_log.passed, nvme_log.critical, nvme_log.used, nvme_log.spare) == (False, 4, 1.2, 0.05)
     assert (nvme_log.least_spare, nvme_log.media_errors) == (0.1, 33)
     heat = parse_nvme_log(text.replace("0x4", "2"))
-    assert isinstance(heat, Smart) and heat.passed
+    assert isinstance(heat, SmartHealth) and heat.passed
     assert isinstance(parse_nvme_log("nvme: not found"), Absent)

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.firewall.firewalld import parse_settings
+from hostdx.probes.system.firewall.firewalld import parse_firewalld_settings
 from hostdx.probes.system.firewall.reverse_path import ReversePathRule
-from hostdx.probes.system.firewall.rules import _read_ip_tables, read_ruleset, rules_from_save
-from hostdx.probes.system.firewall.ruleset_text import rules_from_text
+from hostdx.probes.system.firewall.rules import _read_ip_tables, parse_iptables, read_ruleset
+from hostdx.probes.system.firewall.ruleset_text import parse_nft_rules
 from hostdx.probes.system.firewall.summary import firewall_facts
 from hostdx.probes.types import Absent, Fact
 from tests.every_case import every_case
@@ -21,11 +21,11 @@ FOLDER = Path(__file__).parents[3] / "fixtures" / "rulesets"
 def parse(path: Path) -> tuple[ReversePathRule, ...]:
     text = path.read_text()
     if path.suffix == ".nft":
-        rules = rules_from_text(text)
+        rules = parse_nft_rules(text)
     else:
         six = path.name.startswith(("ip6", "ufw"))
         form = "iptables-legacy" if "legacy" in path.name else "iptables-nft"
-        rules = rules_from_save(text, "IPv6" if six else "IPv4", form, "test")
+        rules = parse_iptables(text, "IPv6" if six else "IPv4", form, "test")
     assert not isinstance(rules, Absent), rules
     return rules
 
@@ -78,16 +78,16 @@ def test_who_pays_is_read() -> None:
 
 
 def test_something_else_than_a_ruleset_is_absent() -> None:
-    assert isinstance(rules_from_text("Error: no\n"), Absent)
-    assert isinstance(rules_from_save("-A PREROUTING -j DROP\n", "IPv6", "iptables-nft", "x"), Absent)
-    assert rules_from_text("") == ()
+    assert isinstance(parse_nft_rules("Error: no\n"), Absent)
+    assert isinstance(parse_iptables("-A PREROUTING -j DROP\n", "IPv6", "iptables-nft", "x"), Absent)
+    assert parse_nft_rules("") == ()
 
 
 def test_the_mangle_comment_with_an_open_quote_is_survived() -> None:
     text = (
         "*mangle\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -m comment --comment \"it's -m rpfilter\nCOMMIT\n"
     )
-    rules = rules_from_save(text, "IPv6", "iptables-nft", "x")
+    rules = parse_iptables(text, "IPv6", "iptables-nft", "x")
     assert not isinstance(rules, Absent)
 
 
@@ -217,4 +217,4 @@ def test_legacy_tables_that_cannot_be_saved_are_no_table_at_all_but_a_reason(tmp
 
 def test_firewalld_conf_is_read_as_firewalld_reads_it() -> None:
     text = "# IPv6_rpfilter=no\n; x=y\nIPv6_rpfilter = loose\nIPv6_rpfilter=no\nA=b=c\nLogDenied=\nDefaultZone=public\n"
-    assert parse_settings(text) == {"IPv6_rpfilter": "loose", "DefaultZone": "public"}
+    assert parse_firewalld_settings(text) == {"IPv6_rpfilter": "loose", "DefaultZone": "public"}

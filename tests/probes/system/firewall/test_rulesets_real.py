@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from hostdx.probes.system.firewall.ruleset_text import rules_from_text
+from hostdx.probes.system.firewall.ruleset_text import parse_nft_rules
 from hostdx.probes.types import Absent
 from tests.needs import NET_NAMESPACE, need, program
 
@@ -55,13 +55,13 @@ def nft_script(*rules: str) -> str:
 
 
 def test_what_nft_prints_loads_again_as_the_same_rule() -> None:
-    first = rules_from_text(list_rules(nft_script(*RULES)))
+    first = parse_nft_rules(list_rules(nft_script(*RULES)))
     assert not isinstance(first, Absent)
     exact = [rule for rule in first if rule.exact and rule.chain == "pre"]
     assert len(exact) == sum("fib" in rule for rule in RULES)
-    second = rules_from_text(list_rules(nft_script(*(rule.statement for rule in exact))))
+    second = parse_nft_rules(list_rules(nft_script(*(rule.statement for rule in exact))))
     assert not isinstance(second, Absent)
     assert [r.statement for r in second if r.chain == "pre"] == [r.statement for r in exact]
-    third = rules_from_text(list_rules(nft_script(*(f"ct state new {rule.statement}" for rule in exact))))
+    third = parse_nft_rules(list_rules(nft_script(*(f"ct state new {rule.statement}" for rule in exact))))
     assert not isinstance(third, Absent)
     assert not any(r.checks_every_flow for r in third if r.chain == "pre")

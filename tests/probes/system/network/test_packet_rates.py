@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.network.packet_rates import compute_rates, read_packet_counters
+from hostdx.probes.system.network.packet_rates import rates_between, read_packet_counters
 from hostdx.probes.system.network.policy_routes import PolicyRoutes, read_policy_routes
 from hostdx.probes.types import Absent
 
@@ -43,7 +43,7 @@ def test_what_came_by_loopback_is_left_out(tmp_path: Path) -> None:
         )
         return counters_tree(tmp_path / f"{name}{scale}", scale)
 
-    rates = compute_rates(
+    rates = rates_between(
         read_packet_counters(host_at("six", 1), 0.0), read_packet_counters(host_at("six", 3), 2.0)
     )
     assert not isinstance(rates, Absent)
@@ -56,11 +56,11 @@ def test_what_is_not_there_is_absent_and_its_rate_too(tmp_path: Path) -> None:
     read = read_packet_counters(host_of(tmp_path, {"proc/net/softnet_stat": "zz\n"}), 0.0)
     assert isinstance(read.processed, Absent)
     assert isinstance(read.ipv6, Absent)
-    rates = compute_rates(read, read_packet_counters(Host(str(tmp_path)), 1.0))
+    rates = rates_between(read, read_packet_counters(Host(str(tmp_path)), 1.0))
     assert not isinstance(rates, Absent)
     assert isinstance(rates.ipv6, Absent)
     assert rates.ipv6_share is None
-    assert isinstance(compute_rates(read, read), Absent)
+    assert isinstance(rates_between(read, read), Absent)
 
 
 # eth0 has the default route, eth1 a table of its own for what comes from 10.1.0.2, eth2 and eth3 are a VRF's

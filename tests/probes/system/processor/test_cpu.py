@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hostdx.probes.cpu_list import format_cpu_list, parse_cpu_list, parse_cpu_mask
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.processor.cpu import read_cpu, read_cpu_model, read_flags
+from hostdx.probes.system.processor.cpu import read_cpu, read_cpu_flags, read_cpu_model
 from hostdx.probes.system.processor.frequency import read_frequency
 from hostdx.probes.system.summary import summary_facts
 from hostdx.probes.types import Absent, Fact, is_present
@@ -101,7 +101,7 @@ def test_what_proc_does_not_tell_is_asked_of_py_cpuinfo_once_and_in_the_backgrou
 
     monkeypatch.setattr("cpuinfo.get_cpu_info", ask_cpuinfo)
     host = Arm()
-    assert read_cpu_model(host) == "Neoverse-N1" and read_flags(host) == {"asimd", "fp"}
+    assert read_cpu_model(host) == "Neoverse-N1" and read_cpu_flags(host) == {"asimd", "fp"}
     facts = {
         f"{fact.subject} {fact.name}": fact.value for fact in summary_facts(host) if isinstance(fact, Fact)
     }

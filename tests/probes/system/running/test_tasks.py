@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.running.ioprio import decode_priority, read_io_priorities
+from hostdx.probes.system.running.ioprio import decode_io_priority, read_io_priorities
 from hostdx.probes.system.running.tasks import BlockedTaskScan, explain_hidden_tasks, find_blocked_tasks
 from hostdx.probes.types import Absent
 from tests.every_case import every_case
@@ -57,7 +57,7 @@ def test_only_tasks_in_d_are_found(tmp_path: Path) -> None:
     ],
 )
 def test_priorities_are_decoded(value: int, nice: int, expected: tuple[str, int] | None) -> None:
-    assert decode_priority(value, nice) == expected
+    assert decode_io_priority(value, nice) == expected
 
 
 @pytest.mark.real("cpu")

@@ -10,7 +10,7 @@ import pytest
 
 from hostdx.probes.imports import kinds
 from hostdx.probes.imports.source import ImportSource
-from hostdx.probes.imports.storage.io500_table import read_columns
+from hostdx.probes.imports.storage.io500_table import read_column_results
 from hostdx.probes.types import Json
 from hostdx.scenarios.analysis.compare.comparison import (
     _TELLS,
@@ -130,7 +130,7 @@ CLAIX = Path(__file__).parents[3] / "data" / "io500-claix.tsv"
 
 
 def test_the_io500_talk_says_what_the_talk_says() -> None:
-    table = read_columns(ImportSource.read(CLAIX))
+    table = read_column_results(ImportSource.read(CLAIX))
     before = summarise_import(table["claix18_centos_isc20"], "centos")
     after = summarise_import(table["claix18_rocky_isc20"], "rocky")
     between = effects_between([before], [after], margin=0.05)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.patterns import matches_glob
-from hostdx.probes.system.software.system_log import clock_of
+from hostdx.probes.system.software.system_log import clock_time
 from hostdx.scenarios.contract.finding import Finding, Remedy, fold_alike_findings
 from hostdx.scenarios.triage.knowledge.daemons import logged_daemons
 from hostdx.scenarios.triage.rules.known import load_written_rules
@@ -116,8 +116,8 @@ def test_an_event_in_two_files_counts_once(tmp_path: Path) -> None:
 
 def test_a_time_of_day_is_told_alike() -> None:
     for line in ("(2026-08-06  9:10:00): x", "Aug  6 09:10:00 srv x", "[2026-08-06T09:10:00.138] x"):
-        assert clock_of(line) == "09:10:00"
-    assert clock_of("no time in the first words, but later 09:10:00") == ""
+        assert clock_time(line) == "09:10:00"
+    assert clock_time("no time in the first words, but later 09:10:00") == ""
 
 
 def test_a_boot_parameter_that_is_set_is_not_advised(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hostdx.probes.system.disk.trim.trim_jobs import TrimJob, explain_fstab_skip, explain_job_skip, find_calls
+from hostdx.probes.system.disk.trim.trim_jobs import TrimJob, explain_fstab_skip, explain_job_skip, trim_calls
 from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 
@@ -33,7 +33,7 @@ def test_an_empty_fstab_leaves_nothing_out(tree: Tree, text: str) -> None:
     ],
 )  # fmt: skip
 def test_what_a_call_reaches(text: str, calls: list[tuple[str, tuple[str, ...]]]) -> None:
-    assert [(job.reach, job.paths) for job in find_calls(text, "x")] == calls
+    assert [(job.reach, job.paths) for job in trim_calls(text, "x")] == calls
 
 
 def test_a_call_reaches_the_file_system_that_its_path_lies_on(tree: Tree) -> None:
