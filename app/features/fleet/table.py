@@ -104,7 +104,7 @@ def _ratio_to_centre(measure: FleetMeasure, value: float) -> float:
 class MeasureStrips(Panel):
     """Each measure a strip, beginning with the one that is looked at; settings that few nodes have, without any."""
 
-    DEFAULT_CSS = "Strips { height: auto; margin: 1 0 0 0; }"
+    DEFAULT_CSS = "MeasureStrips { height: auto; margin: 1 0 0 0; }"
 
     def __init__(self, view: Callable[[], FleetView]) -> None:
         super().__init__(id="strips")

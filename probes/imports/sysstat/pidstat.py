@@ -90,7 +90,7 @@ def parse_pidstat(source: ImportSource) -> ImportResult:
     facts += [*make_facts(("threads", head and head.cpus), subject="cpu"), *make_facts(("samples", most))]
     return ImportResult(
         kind="pidstat", tool="pidstat", host=head.host if head else None,
-        began=date_to_iso(head.date) if head else None, facts=tuple(facts), measures=tuple(measures[:5000]), troubles=tuple(troubles),
-        recomputed=("means from the samples",),
+        began=date_to_iso(head.date) if head else None, facts=tuple(facts),
+        measures=tuple(measures[:5000]), troubles=tuple(troubles), recomputed=("means from the samples",),
         times=over_time.clock.times(), series=over_time.series(),
     )  # fmt: skip

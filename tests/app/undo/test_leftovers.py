@@ -89,7 +89,7 @@ def test_after_a_reboot_no_setting_is_named() -> None:
     ],
 )
 def test_who_is_stopped(monkeypatch: pytest.MonkeyPatch, leftover: Leftover, plan: Plan, stops: bool) -> None:
-    monkeypatch.setattr(leftovers, "devices_directly_under", lambda *_: {})
+    monkeypatch.setattr(leftovers, "devices_with_loops_under", lambda *_: {})
     assert leftovers.is_in_the_way(Host("/nonexistent"), leftover, plan) is stops
 
 
@@ -97,7 +97,7 @@ def test_who_is_stopped(monkeypatch: pytest.MonkeyPatch, leftover: Leftover, pla
 def test_stopped_where_it_lies_on_the_device_or_may(
     monkeypatch: pytest.MonkeyPatch, under: dict[str, str] | Absent
 ) -> None:
-    monkeypatch.setattr(leftovers, "devices_directly_under", lambda *_: under)
+    monkeypatch.setattr(leftovers, "devices_with_loops_under", lambda *_: under)
     assert leftovers.is_in_the_way(
         Host("/nonexistent"), make_leftover(), plan(private_directory_action("/data"))
     )

@@ -27,11 +27,11 @@ from hostdx.probes.system import setting_calls
 answers = {}
 for target, value in json.load(sys.stdin).items():
     try:
-        own = setting_calls.read_setting(target)
-        setting_calls.write_setting(target, value)
-        new = setting_calls.read_setting(target)
-        setting_calls.write_setting(target, own)
-        answers[target] = [own, new, setting_calls.read_setting(target)]
+        own = setting_calls.read_by_call(target)
+        setting_calls.write_by_call(target, value)
+        new = setting_calls.read_by_call(target)
+        setting_calls.write_by_call(target, own)
+        answers[target] = [own, new, setting_calls.read_by_call(target)]
     except OSError as error:
         answers[target] = error.errno
 print(json.dumps(answers))

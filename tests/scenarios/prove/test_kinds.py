@@ -101,7 +101,7 @@ def cards(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Host, dict[s
     for card in ("eth0", "eth9"):
         (tmp_path / f"sys/class/net/{card}").mkdir(parents=True)
     values = {"ring:eth9/rx": "512", "qdisc:eth9": "default", "nice:77/123": "0", "atime:/data": "relatime"}
-    monkeypatch.setattr(kinds.setting_calls, "read_setting", values.__getitem__)
+    monkeypatch.setattr(kinds.setting_calls, "read_by_call", values.__getitem__)
     monkeypatch.setattr(
         kinds.setting_calls,
         "target_with_process_start",
