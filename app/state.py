@@ -67,7 +67,7 @@ def make_private_dir(directory: Path, mode: int = 0o700) -> Path:
         make_private_dir(
             directory.parent
         )  # who may write there could put another directory in this one's place
-    if owner_text := find_known_path_writers(str(nearest_existing(directory.parent))):
+    if owner_text := find_known_path_writers(str(nearest_existing_folder(directory.parent))):
         raise Failure(f"{directory}: {owner_text}; {ROOTS_OWN}")
     try:
         for parent in reversed(directory.parents):
@@ -77,7 +77,7 @@ def make_private_dir(directory: Path, mode: int = 0o700) -> Path:
         status = directory.lstat()
     except OSError as error:
         raise Failure(
-            f"{directory}: cannot be made: {error.strerror}; {remedy_text(error, _elsewhere_hint(directory))}"
+            f"{directory}: cannot be made: {error.strerror}; {error_advice(error, _elsewhere_hint(directory))}"
         ) from None
     if not stat.S_ISDIR(status.st_mode):
         raise Failure(
@@ -92,7 +92,7 @@ def make_private_dir(directory: Path, mode: int = 0o700) -> Path:
     return directory
 
 
-def check_descriptors() -> None:
+def raise_descriptor_limit() -> None:
     """Raise the soft limit of open files to what a run needs, as far as the hard limit allows. Raises Failure."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < USUAL_DESCRIPTORS and soft != resource.RLIM_INFINITY:
@@ -111,7 +111,7 @@ def remove_leftovers_and_check_room() -> None:
 
     from hostdx.probes.reading.captured.temporary_folder import remove_leftovers
 
-    check_descriptors()
+    raise_descriptor_limit()
     remove_leftovers()
 
     directory = make_private_dir(journal_dir())
@@ -124,16 +124,16 @@ def remove_leftovers_and_check_room() -> None:
     except OSError as error:
         raise Failure(
             f"{directory}: the undo journal cannot be written: {error.strerror}; so nothing was started; "
-            f"{remedy_text(error)}"
+            f"{error_advice(error)}"
         ) from None
 
 
-def remedy_text(error: OSError, elsewhere: str = ELSEWHERE) -> str:
+def error_advice(error: OSError, elsewhere: str = ELSEWHERE) -> str:
     """Return what helps where something could not be kept."""
     return advice_for_failed_write(error.errno, elsewhere)
 
 
-def nearest_existing(directory: Path) -> Path:
+def nearest_existing_folder(directory: Path) -> Path:
     """It, or the nearest one above."""
     return next((path for path in (directory, *directory.parents) if os.path.lexists(path)), Path("/"))
 

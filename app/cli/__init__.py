@@ -3,12 +3,12 @@
 import os
 import sys
 
-from hostdx.probes.children.environment import STARTED_AS, read_env_variable, withhold_variables
+from hostdx.probes.children.environment import STARTED_AS, read_env_variable, withhold_secret_variables
 
 
 def main() -> None:
     """The console script `hostdx`."""
-    withhold_variables()
+    withhold_secret_variables()
     if sys.argv[1:] in (["--version"], ["--version", "--json"]):
         from hostdx.app import __version__
         from hostdx.app.terminal.output import print_result

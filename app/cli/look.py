@@ -32,7 +32,7 @@ def add_color_option(command: click.Command) -> click.Command:
     return command
 
 
-def line_width() -> int:
+def output_line_width() -> int:
     """Of the terminal that stdout is; else of a line in a file."""
     if sys.stdout is None or not sys.stdout.isatty():
         from hostdx.app.report.delivery import WIDE  # not for every command

@@ -4,7 +4,7 @@ import time
 
 import click
 
-from hostdx.app.cli.measuring.event_stream import events_option, make_header
+from hostdx.app.cli.measuring.event_stream import events_option, make_stream_header
 from hostdx.app.recordings.writer import encode_event
 from hostdx.app.terminal.output import print_raw
 from hostdx.probes.reading.host import Host
@@ -19,7 +19,7 @@ def pulse(every: float, events: bool) -> int:  # noqa: ARG001 (`events_option` g
     """Print readings of the host's load as events until nobody reads stdout any more. `events`: unused."""
     source = PulseSource(Host())
     began = time.monotonic()
-    going = print_raw(encode_event(make_header("pulse", {})))
+    going = print_raw(encode_event(make_stream_header("pulse", {})))
     wait = min(every, FIRST_LOOK_S)
     while going:
         time.sleep(wait)

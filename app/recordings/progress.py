@@ -138,7 +138,7 @@ def share_of_time_done(session: RunSession) -> float | None:
     return min(MAX_DONE_SHARE, session.time / total_s) if total_s > 0 else None
 
 
-def share_done(session: RunSession) -> float | None:
+def steady_share_done(session: RunSession) -> float | None:
     """The same for a bar, which goes back only where the estimate changes a lot."""
     now = share_of_time_done(session)
     return None if now is None else smoothed_share(session.share, now)

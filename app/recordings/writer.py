@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from hostdx.app.recordings.limits import LINE_LIMIT
-from hostdx.app.state import remedy_text
+from hostdx.app.state import error_advice
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.printable import make_json_printable
 from hostdx.probes.reading.lossless_json import Decoder, encode
@@ -102,7 +102,7 @@ class RecordingWriter:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._fd = os.open(path, flags, 0o600)
         except OSError as error:
-            raise Failure(f"{path}: cannot record there: {error.strerror}; {remedy_text(error)}") from None
+            raise Failure(f"{path}: cannot record there: {error.strerror}; {error_advice(error)}") from None
 
     @property
     def is_complete(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from hostdx.app.recordings.answers import unlisted_findings
-from hostdx.app.recordings.progress import share_done
+from hostdx.app.recordings.progress import steady_share_done
 from hostdx.app.recordings.reader import BrokenRecording, load_recording
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.validity import list_trust_signs
@@ -86,7 +86,7 @@ def bystander_stop_guard(session: RunSession) -> ev.Guard | None:
 
 
 def _running_text(session: RunSession) -> str:
-    share = share_done(session)
+    share = steady_share_done(session)
     return "running" if share is None else f"running, {units.format_percent(round(share, 2))}"
 
 

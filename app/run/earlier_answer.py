@@ -42,7 +42,7 @@ def resolution_sentence(host_name: str) -> str:
     return ""
 
 
-def read_line_rates() -> dict[str, Fact]:
+def read_rates_alone() -> dict[str, Fact]:
     """Return what disks and cards of this host gave alone, in its newest finished run that tells it, by their names."""
     finished_runs = _finished_runs(os.uname().nodename, lambda id: card_of(id).rates)
     for listed_run, session in _read_sessions(

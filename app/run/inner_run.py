@@ -133,7 +133,7 @@ async def run_scenario_as_part(
         await part.run_to_end(hear)
     finally:
         done(part.run_outcome)
-        log = launch.log_path_of(part.recording)
+        log = launch.runner_log_path(part.recording)
         with suppress(OSError):
             if not log.stat().st_size:
                 log.unlink()

@@ -47,7 +47,7 @@ def start_runner(
         argv += ["--tied", str(os.getpid())]
     if digest:
         argv += ["--consent", digest]
-    with open(log_path_of(recording), "wb", opener=partial(os.open, mode=0o600)) as log:
+    with open(runner_log_path(recording), "wb", opener=partial(os.open, mode=0o600)) as log:
         return subprocess.Popen(
             argv,
             stdin=subprocess.DEVNULL,
@@ -58,7 +58,7 @@ def start_runner(
         )
 
 
-def log_path_of(recording: Path) -> Path:
+def runner_log_path(recording: Path) -> Path:
     return recording.with_suffix(".log")
 
 
@@ -66,7 +66,7 @@ def read_runner_error(recording: Path) -> str:
     """The runner's last line on stderr; empty where it said nothing."""
     try:
         lines = (
-            log_path_of(recording)
+            runner_log_path(recording)
             .read_bytes()[-4096:]
             .decode("utf-8", "backslashreplace")
             .strip()

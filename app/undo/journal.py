@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from hostdx.app.state import ROOTS_OWN, remedy_text
+from hostdx.app.state import ROOTS_OWN, error_advice
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.process import ProcessIdentity
 from hostdx.probes import units
@@ -184,7 +184,7 @@ class Journal:
             if os.fstat(descriptor).st_nlink == 0:
                 os.close(descriptor)
                 return None
-            data = read_content(descriptor)
+            data = read_journal(descriptor)
             header, entries = _parse_journal(path, data)
             os.ftruncate(descriptor, data.rfind(b"\n") + 1)  # half a line from a power cut: never acted upon
             return cls(path, descriptor, header, entries)
@@ -239,7 +239,7 @@ class Journal:
         self._append_and_fold(StruckLine(identifier, outcome.state, outcome.reason))
 
     def _append_and_fold(self, line: Line) -> None:
-        fold_line(self._entries, line)
+        fold_journal_line(self._entries, line)
         try:
             self._append_line(line)
         except OSError:
@@ -269,14 +269,14 @@ class Journal:
 
 def peek_journal(path: Path) -> tuple[JournalHeader, list[JournalEntry]]:
     """A journal's header and open entries without its lock. Raises Failure."""
-    descriptor = open_trusted(path)
+    descriptor = open_trusted_journal(path)
     try:
-        return _parse_journal(path, read_content(descriptor))
+        return _parse_journal(path, read_journal(descriptor))
     finally:
         os.close(descriptor)
 
 
-def open_trusted(path: Path) -> int:
+def open_trusted_journal(path: Path) -> int:
     """A descriptor of a journal that is ours alone. Raises Failure."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -300,7 +300,7 @@ def list_journals(directory: Path) -> list[Path]:
         raise Failure(f"{directory}: the undo journals cannot be read: {error.strerror}") from None
 
 
-def read_content(descriptor: int) -> bytes:
+def read_journal(descriptor: int) -> bytes:
     os.lseek(descriptor, 0, os.SEEK_SET)
     return b"".join(iter(lambda: os.read(descriptor, 1 << 20), b""))
 
@@ -323,7 +323,7 @@ def _parse_journal(path: Path, data: bytes) -> tuple[JournalHeader, list[Journal
         if isinstance(line, JournalHeader):
             header = line
         else:
-            fold_line(entries, line)
+            fold_journal_line(entries, line)
     if header is None:
         if entries:
             raise Failure(f"{path}: the journal has no header; undo it by hand")
@@ -333,7 +333,7 @@ def _parse_journal(path: Path, data: bytes) -> tuple[JournalHeader, list[Journal
     return header, list(entries.values())
 
 
-def fold_line(entries: dict[str, JournalEntry], line: Line) -> None:
+def fold_journal_line(entries: dict[str, JournalEntry], line: Line) -> None:
     """What a line makes of the open entries."""
     if isinstance(line, JournalEntry):
         entries[line.id] = line
@@ -385,22 +385,22 @@ def sync_directory(directory: Path) -> None:
 def _unwritable_failure(path: Path, error: OSError) -> Failure:
     return Failure(
         f"{path.parent}: the undo journal cannot be written: {error.strerror}; so nothing was changed; "
-        f"{remedy_text(error)}"
+        f"{error_advice(error)}"
     )
 
 
 def read_legible_entries(path: Path) -> list[JournalEntry]:
     """Return what it still says is open. Raises Failure where it is not a journal of ours."""
-    descriptor = open_trusted(path)
+    descriptor = open_trusted_journal(path)
     entries: dict[str, JournalEntry] = {}
     try:
-        for line in read_content(descriptor).split(b"\n"):
+        for line in read_journal(descriptor).split(b"\n"):
             try:
                 read = _decoder.decode(line)
             except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
                 continue
             if not isinstance(read, JournalHeader):
-                fold_line(entries, read)
+                fold_journal_line(entries, read)
     finally:
         os.close(descriptor)
     return list(entries.values())
@@ -408,7 +408,7 @@ def read_legible_entries(path: Path) -> list[JournalEntry]:
 
 def discard_journal(path: Path) -> None:
     """Raises Failure where it is not ours, JournalLocked where somebody holds it."""
-    descriptor = open_trusted(path)
+    descriptor = open_trusted_journal(path)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         path.unlink(missing_ok=True)

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from hostdx.app.state import nearest_existing
+from hostdx.app.state import nearest_existing_folder
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.backing import devices_with_loops_under
 from hostdx.probes.system.disk.block import block_devices, bottom_devices_of
@@ -28,7 +28,7 @@ def journal_on_device_reason(host: Host, journal_dir: Path, target: str) -> str:
     device = block_device_of_attribute(target)
     if not device:
         return ""
-    under = devices_with_loops_under(host, str(nearest_existing(journal_dir)))
+    under = devices_with_loops_under(host, str(nearest_existing_folder(journal_dir)))
     if isinstance(under, Absent):
         return (
             f"{target}: not changed: whether the undo journal ({journal_dir}) lies on {device} cannot be known "

@@ -147,7 +147,7 @@ def is_after_reboot(runner: ProcessIdentity) -> bool:
     return bool(runner.boot_id) and runner.boot_id != boot_id()
 
 
-def hanging_pids(path: Path) -> list[int]:
+def hanging_child_pids(path: Path) -> list[int]:
     """The children that are still at a change on a device that does not answer."""
     try:
         _, entries = peek_journal(path)

@@ -7,7 +7,7 @@ STARTED_AS = "HOSTDX_STARTED_AS"  # the bundle's path: what was unpacked does no
 _withheld: dict[str, str] = {}
 
 
-def withhold_variables() -> None:
+def withhold_secret_variables() -> None:
     """At the start of the program. From then on workers, tools and the user's commands do not have it."""
     for name in (USER, PASSWORD, STARTED_AS):
         if (value := os.environ.pop(name, None)) is not None:

@@ -51,7 +51,7 @@ class FileSet:
         """Let files be laid again; after `close` none is laid until then."""
         self.closed = False
 
-    def lay_file(self, kind: str, directory: int, shown: str, size_bytes: int) -> TestFile | None:
+    def make_file(self, kind: str, directory: int, shown: str, size_bytes: int) -> TestFile | None:
         """One more file in the directory of that descriptor, its space reserved; None where they were closed meanwhile.
 
         Raises BenchRefused with one line.
@@ -65,7 +65,7 @@ class FileSet:
 
     def create_files(self, wanted: Sequence[tuple[str, int]], directory: int, shown: str) -> list[TestFile]:
         """One of each (kind, bytes). Raises BenchRefused, also where they were closed meanwhile."""
-        laid = [self.lay_file(kind, directory, shown, size_bytes) for kind, size_bytes in wanted]
+        laid = [self.make_file(kind, directory, shown, size_bytes) for kind, size_bytes in wanted]
         files = [file for file in laid if file is not None]
         if len(files) < len(wanted):
             raise BenchRefused(f"{shown}: closed while the test files were made")

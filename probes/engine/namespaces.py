@@ -62,7 +62,7 @@ def namespace_inode() -> int:
     return Path("/proc/thread-self/ns/net").stat().st_ino
 
 
-class Namespaces:
+class NetNamespaces:
     """Made by `make()` in a process of its own with one thread. `forbidden` are the inodes of
     namespaces that must never be entered again: the host's."""
 
@@ -74,7 +74,7 @@ class Namespaces:
         self.in_user_namespace = in_user_namespace
 
     @classmethod
-    def make(cls) -> Namespaces:
+    def make(cls) -> NetNamespaces:
         """Raises BenchRefused with one line where the kernel or its settings do not allow it."""
         forbidden = frozenset({namespace_inode()} | _host_namespace_inodes())
         in_user_namespace = _enter_new_network_namespace()
@@ -82,11 +82,11 @@ class Namespaces:
         namespaces.enter("receiver")
         return namespaces
 
-    def make_second_pair(self) -> Namespaces:
+    def make_second_pair(self) -> NetNamespaces:
         """Two more, beside these."""
         self.enter("receiver")
         _unshare_namespaces(CLONE_NEWNET)
-        namespaces = Namespaces(*_open_own_and_new_namespace(), self._forbidden, self.in_user_namespace)
+        namespaces = NetNamespaces(*_open_own_and_new_namespace(), self._forbidden, self.in_user_namespace)
         namespaces.enter("receiver")
         return namespaces
 
@@ -150,7 +150,7 @@ def _host_namespace_inodes() -> set[int]:
 
 
 def connect_by_veth_pair(
-    namespaces: Namespaces, addresses: LabAddresses, *, ipv6: bool, queues: int = 1
+    namespaces: NetNamespaces, addresses: LabAddresses, *, ipv6: bool, queues: int = 1
 ) -> None:
     """The veth pair with addresses, permanent neighbours and the unreachable route back to the spoofed net."""
     shape = {"num_tx_queues": queues, "num_rx_queues": queues} if queues > 1 else {}

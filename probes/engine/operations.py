@@ -18,7 +18,7 @@ from hostdx.probes.engine.completions import completions_by_step
 from hostdx.probes.engine.loads import calls, corners
 from hostdx.probes.engine.loads.metadata import NameCycle, NewFiles
 from hostdx.probes.engine.loops import Loop, PreparedOperation
-from hostdx.probes.engine.priority import set_priority
+from hostdx.probes.engine.priority import set_io_priority
 from hostdx.probes.engine.spec import BlockReply, LoadSpec, SliceReply
 
 POOL_BYTES = 4 << 20
@@ -69,7 +69,7 @@ class WorkerState:
         self.rng.seed(seed)
         self._shared = {}
 
-    def shared_turns(self, size: int) -> Iterator[loops.Buffers]:
+    def shared_write_buffers(self, size: int) -> Iterator[loops.Buffers]:
         """Those of this block or train."""
         if size not in self._shared:
             self._shared[size] = self.write_windows(size)
@@ -113,7 +113,7 @@ def run_block(spec: LoadSpec, source: WorkerState, ready: Callable[[], int]) -> 
     """
     source.reseed(spec["seed"])
     if "priority" in spec:
-        set_priority(spec["priority"])
+        set_io_priority(spec["priority"])
     run, finish, draw = prepare_operation(spec, source)
     most = sys.maxsize if spec["most"] is None else spec["most"]
     # Twice what the block needs at the rate of the last one is drawn before the clock runs.
@@ -126,7 +126,7 @@ def run_block(spec: LoadSpec, source: WorkerState, ready: Callable[[], int]) -> 
     def run_part(stop: int, limit: int) -> None:
         nonlocal offsets, done, last
         latencies = array("q")  # a fifth of a list's memory: less of it passes through the caches
-        began, cpu = time.perf_counter_ns(), cpu_s()
+        began, cpu = time.perf_counter_ns(), own_cpu_s()
         at = began
         while at < stop and (left := limit - len(latencies)) > 0:
             ended = run(itertools.islice(offsets, left), stop, latencies.append)
@@ -134,7 +134,7 @@ def run_block(spec: LoadSpec, source: WorkerState, ready: Callable[[], int]) -> 
                 at = last = ended
             else:
                 offsets = draw(stock)
-        raw.append((at - began, latencies, cpu_s() - cpu))
+        raw.append((at - began, latencies, own_cpu_s() - cpu))
         done += len(latencies)
 
     start = last = loops.wait_until(ready())
@@ -151,7 +151,7 @@ def run_block(spec: LoadSpec, source: WorkerState, ready: Callable[[], int]) -> 
     return {"slices": [_piece_of(*part) for part in raw], "ns": last - start, "n": done, "steps": steps}
 
 
-def cpu_s() -> float:
+def own_cpu_s() -> float:
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
 
@@ -178,7 +178,7 @@ def prepare_operation(spec: LoadSpec, source: WorkerState) -> PreparedOperation:
     if kind == "corner":
         size = spec["block_bytes"]
         writes = size and spec["corner"] in ("write", "create")
-        turns = source.shared_turns(size) if writes else iter(())
+        turns = source.shared_write_buffers(size) if writes else iter(())
         return corners.prepare_corner(spec, turns, source.read_buffer(max(1, size)))
     if kind == "cpu":
         counting = itertools.count()
@@ -207,7 +207,7 @@ def prepare_operation(spec: LoadSpec, source: WorkerState) -> PreparedOperation:
         def finish_block(done: int) -> None:
             pass
 
-    turns = source.shared_turns(size) if spec["kind"] == "write" else iter(())
+    turns = source.shared_write_buffers(size) if spec["kind"] == "write" else iter(())
     runs = [_transfer_loop(spec, source, turns, fd, size, stretch) for fd in fds]
     each = length // size if spec["sequential"] else ROTATED
     return PreparedOperation(runs[0] if len(runs) == 1 else _rotate_files(runs, each), finish_block, offsets)

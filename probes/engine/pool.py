@@ -186,7 +186,7 @@ class WorkerPool:
                 raise
         return self.workers[:count]
 
-    async def run_long(self, do: str, progress: Callable[[int], None], **fields: object) -> None:
+    async def run_long_command(self, do: str, progress: Callable[[int], None], **fields: object) -> None:
         """Run a command of the first worker that reports its progress; it may take as long as it reports."""
         (worker,) = await self.ensure_workers(1)
         try:
@@ -278,7 +278,7 @@ class SharedWorkers:
         """Let the workers that start from now on inherit these descriptors as well; those that run are ended."""
         await self._renew_pool((*self.pool.fds, *fds))
 
-    async def leave_files(self, fds: Sequence[int]) -> None:
+    async def forget_descriptors(self, fds: Sequence[int]) -> None:
         await self._renew_pool(tuple(fd for fd in self.pool.fds if fd not in fds))
 
     async def _renew_pool(self, fds: tuple[int, ...]) -> None:

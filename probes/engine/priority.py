@@ -11,7 +11,7 @@ _WHO_PROCESS = 1
 _CLASS_SHIFT = 13
 
 
-def set_priority(priority: Sequence[int] | None) -> None:
+def set_io_priority(priority: Sequence[int] | None) -> None:
     """`priority` is (class, level); None gives the default back. Raises OSError where it was not possible."""
     number = _SYSCALL.get(platform.machine())
     if number is None:

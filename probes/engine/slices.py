@@ -27,7 +27,7 @@ from typing import Any
 
 from hostdx.probes.engine import histogram, loops
 from hostdx.probes.engine.completions import completions_by_step
-from hostdx.probes.engine.operations import MAX_OFFSETS, WorkerState, cpu_s, prepare_operation
+from hostdx.probes.engine.operations import MAX_OFFSETS, WorkerState, own_cpu_s, prepare_operation
 from hostdx.probes.engine.spec import LoadSpec
 
 _START = struct.Struct("=q")
@@ -202,7 +202,7 @@ def run_slice_batch(
                 side.run_and_get_last_end_ns(start + onset_ns, most if onset_ns else 1)
             early = side.latencies[side.counted_latencies :]
             side.discard_uncounted()
-            before, waited, cpu = len(side.latencies), delay.waited_ns(), cpu_s()
+            before, waited, cpu = len(side.latencies), delay.waited_ns(), own_cpu_s()
             at = time.perf_counter_ns()
             leads.append((at - begins[-1], early))
             ended = side.run_and_get_last_end_ns(start + slice_ns, most)
@@ -212,7 +212,7 @@ def run_slice_batch(
             side.counted_latencies = len(side.latencies)
             ranges.append((before, side.counted_latencies))
             count = side.counted_latencies - before
-            slices.append((count, took, int((cpu_s() - cpu) * 1e9), delay.waited_ns() - waited))
+            slices.append((count, took, int((own_cpu_s() - cpu) * 1e9), delay.waited_ns() - waited))
             busy += took
             done += count
     except OSError as error:  # around all of it: nothing stands between a slice and its clock

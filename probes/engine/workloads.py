@@ -126,7 +126,7 @@ def fio_command(workload: str, size_bytes: int, directory: str, seconds: int = 3
         [
             "fio",
             f"--name={load.id}",
-            fio_directory(directory),
+            escape_fio_directory(directory),
             "--filename=hostdx.fio",
             f"--rw={pattern}",
             f"--bs={load.block_bytes // 1024}k",
@@ -152,7 +152,7 @@ def shell_line(words: Iterable[str]) -> str:
     return " ".join(map(_quote_word, words))
 
 
-def fio_directory(directory: str) -> str:
+def escape_fio_directory(directory: str) -> str:
     """fio splits directories at colons (HOWTO, `directory`, `filename`) and takes `\\:` for one.
 
     For a file in it `--filename` gets its bare name: fio 3.33 cuts its value at `#` and `;`, a directory's it does not.

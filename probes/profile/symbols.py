@@ -165,16 +165,16 @@ class FrameNames:
             table = self._tables[path]
             name = table.name(place) if table is not None else None
             shown = "kernel" if not path else "jit" if path.startswith(JITTED) else Path(path).name
-            self._names[key] = clean_name(name) if name else f"[{clean_name(shown)}+{place:#x}]"
+            self._names[key] = clean_symbol_name(name) if name else f"[{clean_symbol_name(shown)}+{place:#x}]"
         return self._names[key]
 
     def _read_symbols(self, path: str) -> SymbolRanges | ElfSymbols | None:
         try:
             if not path:
-                return SymbolRanges(kernel_symbols(_read_user_text(self._kallsyms)))
+                return SymbolRanges(parse_kallsyms(_read_user_text(self._kallsyms)))
             if path.startswith(JITTED):
                 return SymbolRanges(
-                    map_symbols(
+                    parse_perf_map(
                         _read_user_text(f"{self._maps}/perf-{int(path[len(JITTED) :])}.map", own=True)
                     )
                 )
@@ -183,7 +183,7 @@ class FrameNames:
             return None
 
 
-def kernel_symbols(text: str) -> Iterator[tuple[int, int, str]]:
+def parse_kallsyms(text: str) -> Iterator[tuple[int, int, str]]:
     """Functions of /proc/kallsyms: `ffffffff81000000 T name [module]`; all 0 where kptr_restrict hides them."""
     for line in text.splitlines()[:MAX_LINES]:
         words = line.split(None, 3)
@@ -191,7 +191,7 @@ def kernel_symbols(text: str) -> Iterator[tuple[int, int, str]]:
             yield start, 0, words[2]
 
 
-def map_symbols(text: str) -> Iterator[tuple[int, int, str]]:
+def parse_perf_map(text: str) -> Iterator[tuple[int, int, str]]:
     """Lines `START SIZE name`, both hexadecimal (tools/perf/Documentation/jit-interface.txt)."""
     for line in text.splitlines()[:MAX_LINES]:
         words = line.split(None, 2)
@@ -203,7 +203,7 @@ def map_symbols(text: str) -> Iterator[tuple[int, int, str]]:
             yield start, size, words[2]
 
 
-def clean_name(name: str) -> str:
+def clean_symbol_name(name: str) -> str:
     """As it can stand in a folded stack: one line, no `;`, bounded; a blank is kept."""
     shown = "".join(c if c.isprintable() and c != ";" else "?" for c in name[:MAX_NAME_CHARACTERS])
     return shown or "?"

@@ -377,7 +377,7 @@ class Host:
         """Return a setting from the output of `sysctl -a` in a sosreport, else `otherwise`."""
         if self.live or otherwise.kind != "captured":
             return otherwise
-        return self.compute_once(_read_sysctls).get(sosreport.setting_key(path), otherwise)
+        return self.compute_once(_read_sysctls).get(sosreport.sysctl_key_of(path), otherwise)
 
 
 _LASTING: set[Callable[[Host], Any]] = set()
@@ -435,7 +435,7 @@ def _holds_a_host(path: str) -> bool:
 
 def _read_sysctls(host: Host) -> dict[str, str]:
     text = host.read_command("sysctl", "-a")
-    return sosreport.parse_settings(text) if isinstance(text, str) else {}
+    return sosreport.parse_sysctl_output(text) if isinstance(text, str) else {}
 
 
 def _parse_captured_df(host: Host) -> dict[str, os.statvfs_result]:

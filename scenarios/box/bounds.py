@@ -59,14 +59,14 @@ def own_boxes(measured: CornerFigures) -> list[BoundingBoxFigures]:
     ]
 
 
-def outlier_run_findings(measured: CornerFigures, odd: RunOutliers | None) -> Iterator[Finding]:
+def outlier_run_findings(measured: CornerFigures, outliers: RunOutliers | None) -> Iterator[Finding]:
     """Where this run lies apart from its past, each corner with its interval; alone, or with the runs just before it:
     what lasts since then. Two groups that take turns are no odd runs.
     """
-    if odd is None:
+    if outliers is None:
         return
-    for load in odd.found:
-        newest = range(len(odd.runs) - len(load.apart), len(odd.runs))
+    for load in outliers.found:
+        newest = range(len(outliers.runs) - len(load.apart), len(outliers.runs))
         lasting = {outlier.index for outlier in load.apart} == set(newest)
         for outlier in load.apart:
             if outlier.run == THIS and (lasting or not load.groups):

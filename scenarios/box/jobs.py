@@ -18,7 +18,7 @@ MIN_MOVED_BYTES = 1 << 20  # moved in a run: less says nothing of bandwidth
 _DIRECTIONS = {"read": "read", "write": "written"}
 
 
-def is_recording(path: str) -> bool:
+def is_recording_file(path: str) -> bool:
     """Raises Unread. By its first bytes; the runner reads and judges the rest."""
     head = ImportSource.read(Path(path)).head
     return head.startswith((b"\x1f\x8b", b'{"type":"run"'))

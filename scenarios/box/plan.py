@@ -63,7 +63,7 @@ class BoxSetup:
         self.place = ChosenTestDirectory(host, options, MAX_FILE_SET_BYTES, (READS,))
         self.most_bytes = options.as_integer("most-bytes") or MAX_WRITTEN_BYTES
         self.side_bytes = self.place.size_bytes // 3 // (1 << 20) * (1 << 20)
-        self.worker_count = options.as_integer("workers") or usual_workers(host)
+        self.worker_count = options.as_integer("workers") or usual_worker_count(host)
         self.job_refusal = ""
         if program := options.as_string("engine"):
             raise UsageError(
@@ -92,10 +92,10 @@ class BoxSetup:
 
     def _add_job(self, path: str) -> None:
         from hostdx.probes.imports.model import ImportRefusedError as Unread
-        from hostdx.scenarios.box.jobs import is_recording, read_job_points  # all importers come with it
+        from hostdx.scenarios.box.jobs import is_recording_file, read_job_points  # all importers come with it
 
         try:
-            if is_recording(path):
+            if is_recording_file(path):
                 self.recordings.append(path)
             else:
                 self.jobs += read_job_points(path)
@@ -143,7 +143,7 @@ class BoxSetup:
         return ""
 
 
-def usual_workers(host: Host) -> int:
+def usual_worker_count(host: Host) -> int:
     """One for each CPU that may be used, at least two: a shared file needs somebody to share it with."""
     cpus = read_allowed_resources(host).cpus
     count = (os.cpu_count() or 1) if isinstance(cpus, Absent) else len(cpus)

@@ -68,7 +68,7 @@ class BoxScenario(Scenario):
 
     async def _run(self, layout: BoxSetup, run: Run) -> None:
         plan = run.plan
-        jobs = [*layout.jobs, *(point for path in layout.recordings for point in recorded_points(run, path))]
+        jobs = [*layout.jobs, *(point for path in layout.recordings for point in job_points_in(run, path))]
         watch = self.watch(run, layout)
         async with AsyncExitStack() as stack:
             with run.begin_step("prepare", plan.steps[0].title) as step:
@@ -86,7 +86,7 @@ class BoxScenario(Scenario):
                 emit_results(run, layout, cycles, bench, jobs)
 
 
-def recorded_points(run: Run, path: str) -> Sequence[ApplicationPoint]:
+def job_points_in(run: Run, path: str) -> Sequence[ApplicationPoint]:
     from hostdx.scenarios.box.jobs import read_job_recording
 
     if points := list(read_job_recording(Path(path).stem, run.recorded_events(path))):

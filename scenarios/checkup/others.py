@@ -106,14 +106,14 @@ class HostUseSampler:
         step = raise_quota_remedy(self._run.host, worst.folder).as_step
         return [_cause_item(words, step, worst.stopped_share, about)]
 
-    def items(self, open_ones: Sequence[str]) -> list[Item]:
-        """Causes, the CPUs first; `open_ones`: the suspects that stayed undecided beside them."""
+    def items(self, undecided: Sequence[str]) -> list[Item]:
+        """Causes, the CPUs first; `undecided`: the suspects that stayed undecided beside them."""
         if not self.gaps:
             return []
         searches = (self._shared_cpu_cause, self._cpu_cause, self._memory_cause, self._disk_cause)
         causes = [cause for search in searches if (cause := self._lasting_cause(search)) is not None]
-        if causes and open_ones:
-            more = SAYS.text("undecided", suspects=", ".join(open_ones))
+        if causes and undecided:
+            more = SAYS.text("undecided", suspects=", ".join(undecided))
             causes[0] = msgspec.structs.replace(causes[0], words=causes[0].words + more)
         return causes
 

@@ -115,9 +115,9 @@ def seconds_for_each_part(waiting: Sequence[CheckupPart], left_s: float) -> Mapp
     return {}
 
 
-def seconds_that_suffice(able: Sequence[CheckupPart]) -> float:
+def seconds_that_suffice(runnable: Sequence[CheckupPart]) -> float:
     """Return how much time `seconds_for_each_part` must be given so that it shares it among all of these."""
-    return sum(part.overhead_s for part in able) + MIN_ROOM_FACTOR * MIN_PART_S * len(able)
+    return sum(part.overhead_s for part in runnable) + MIN_ROOM_FACTOR * MIN_PART_S * len(runnable)
 
 
 def _order_key(part: CheckupPart) -> tuple[bool, float, str]:

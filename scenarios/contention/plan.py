@@ -15,7 +15,7 @@ from hostdx.probes.files.safe_read import read_shipped_toml
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.nodes.memory import read_memory
 from hostdx.probes.types import is_present
-from hostdx.scenarios.contention.measurement.memory_disks import IMAGE_BYTES, makeable_kinds
+from hostdx.scenarios.contention.measurement.memory_disks import IMAGE_BYTES, makeable_file_systems
 from hostdx.scenarios.contention.measurement.operations import MAX_SIDE_BYTES
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.model import OptionMap, UsageError, make_directory_action
@@ -95,7 +95,7 @@ def worker_counts(most: int) -> tuple[int, ...]:
     return (*(1 << n for n in range(most.bit_length()) if 1 << n < most), most, 2 * most)
 
 
-def plan_layout(host: Host, options: OptionMap) -> ContentionSetup:
+def make_contention_setup(host: Host, options: OptionMap) -> ContentionSetup:
     """Raises UsageError."""
     cpus = min(MAX_WORKERS, len(own_affinity()))
     most = options.as_integer("workers") or cpus
@@ -143,7 +143,7 @@ def _memory_kinds_or_refusal(host: Host) -> tuple[tuple[str, ...], str]:
     """The kinds that can be made, and why there is none."""
     if os.geteuid() != 0:
         return (), "needs root"
-    kinds = makeable_kinds()
+    kinds = makeable_file_systems()
     if not kinds:
         return (), "neither mkfs.xfs nor mkfs.ext4 is installed (xfsprogs, e2fsprogs)"
     need, free = MEMORY_FACTOR * len(kinds) * IMAGE_BYTES, read_memory(host).available
@@ -172,7 +172,7 @@ def suitable_directories(
     ], "" if fit else wrong or "neither $TMPDIR nor /var/tmp is there: name a directory with --dir"
 
 
-def plan_of(host: Host, setup: ContentionSetup, options: OptionMap, make: Callable[..., Plan]) -> Plan:
+def build_plan(host: Host, setup: ContentionSetup, options: OptionMap, make: Callable[..., Plan]) -> Plan:
     workloads = tuple(
         Workload(
             id=load.id, title=load.title, metrics=(Metric("ops/s", "ops/s"),), block_s=setup.point_s,

@@ -27,8 +27,8 @@ from hostdx.scenarios.contention.plan import (
     SYNC_BYTES,
     ContentionLoad,
     ContentionSetup,
-    plan_layout,
-    plan_of,
+    build_plan,
+    make_contention_setup,
 )
 from hostdx.scenarios.contention.results import ScalingCurve, ScalingCurves
 from hostdx.scenarios.contract.declared_options import apply_declaration
@@ -52,8 +52,8 @@ class Contention(Scenario):
         self._starts = starts
 
     def prepare(self, host: Host, options: OptionMap) -> PreparedRun:
-        setup = plan_layout(host, options)
-        return PreparedRun(plan_of(host, setup, options, self.make_plan), partial(self._run, setup))
+        setup = make_contention_setup(host, options)
+        return PreparedRun(build_plan(host, setup, options, self.make_plan), partial(self._run, setup))
 
     async def _run(self, setup: ContentionSetup, run: Run) -> None:
         for text in setup.left_out:

@@ -12,7 +12,7 @@ import msgspec
 
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract.card import card_of
-from hostdx.scenarios.contract.knowledge_file import read_tables
+from hostdx.scenarios.contract.knowledge_file import read_toml_tables
 from hostdx.scenarios.contract.plan import Option
 
 T = TypeVar("T")
@@ -76,7 +76,7 @@ def _own_and_common_options(options_file: _OptionsFile) -> tuple[Option, ...]:
 
 
 def _read_options_file(path: Path, **values: Json) -> _OptionsFile:
-    return msgspec.convert(_fill_names(read_tables(path.parent / "options.toml"), values), _OptionsFile)
+    return msgspec.convert(_fill_names(read_toml_tables(path.parent / "options.toml"), values), _OptionsFile)
 
 
 def _fill_names(value: Json, values: Mapping[str, Json]) -> Json:

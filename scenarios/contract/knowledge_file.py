@@ -43,7 +43,7 @@ def _parse_foreign(data: bytes) -> dict[str, Json]:
     return tomllib.loads(data.decode())
 
 
-def read_tables(path: Path) -> dict[str, Json]:
+def read_toml_tables(path: Path) -> dict[str, Json]:
     """One file's content. Raises ValueError with one line that names the file."""
     own = path.is_relative_to(PACKAGE)
     try:
@@ -63,7 +63,7 @@ def read_tables(path: Path) -> dict[str, Json]:
 def read_entries(path: Path, key: str, kind: type[T]) -> LoadedEntries[T]:
     """The entries under `key` in one file; one that does not fit its type is a problem, not a failure."""
     try:
-        rows = read_tables(path).get(key, [])
+        rows = read_toml_tables(path).get(key, [])
     except ValueError as error:
         return LoadedEntries((), (str(error),))
     if not isinstance(rows, list):

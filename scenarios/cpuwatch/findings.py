@@ -16,7 +16,7 @@ from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
 from hostdx.scenarios.experiment.statistics.stats import EstimateWithInterval, student_interval
 from hostdx.scenarios.triage.cpus import priority
 from hostdx.scenarios.triage.cpus.quota import MIN_THROTTLED_SHARE, raise_quota_remedy, throttling_sentence
-from hostdx.scenarios.triage.cpus.slot import choose_slot, pin_remedy
+from hostdx.scenarios.triage.cpus.slot import choose_pinning_slot, pin_remedy
 from hostdx.scenarios.triage.cpus.usable import UsableCpus
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
@@ -238,7 +238,7 @@ def _pinning_remedies(host: Host, usable: UsableCpus, cores: float, job: Watched
     """
     if job.target.kind == "pid" and priority.is_kernel_thread(host, int(job.target.value)):
         return ()
-    chosen = choose_slot(usable, max(1, math.ceil(cores)), find_pinned_cpus(host, job.members))
+    chosen = choose_pinning_slot(usable, max(1, math.ceil(cores)), find_pinned_cpus(host, job.members))
     if chosen is None:
         return ()
     place = pin_remedy(chosen)

@@ -43,7 +43,7 @@ class DstateReport:
         self._hidden: Absent | None = None
         self._psi: tuple[float, dict[str, float]] | None = None
 
-    def sample(self, look: TaskLook, hung: Sequence[HungTask]) -> None:
+    def emit_look_events(self, look: TaskLook, hung: Sequence[HungTask]) -> None:
         self._looks += 1
         self._most_in_d = max(self._most_in_d, look.in_d)
         self._emit_series(look)

@@ -84,7 +84,7 @@ class Dstate(Scenario):
                     if isinstance(sample, Absent):
                         run.emit_fact("tasks", "in D", sample)
                         break
-                    report.sample(sample, find_hung_tasks(follower.read_new()))
+                    report.emit_look_events(sample, find_hung_tasks(follower.read_new()))
                     took = run.clock.now() - began - at
                     if seconds and at + took >= seconds:
                         break

@@ -75,26 +75,26 @@ class TaskHistory:
         return StuckTaskDetails(sleep, functions, task_details.place, task_details.stack, task_details.limits)
 
 
-def read_look(host: Host, watching: TaskHistory, at_s: float) -> TaskLook | Absent:
+def read_look(host: Host, history: TaskHistory, at_s: float) -> TaskLook | Absent:
     """One look. Absent where /proc shows no tasks."""
     scan = find_blocked_tasks(host)
     if isinstance(scan, Absent):
         return scan
     counters = disk_counters(host)
     if is_present(counters):
-        watching.devices.add(counters, at_s)
-    change = watching.sleeps.add(scan.tasks, at_s)
-    sleeps = watching.sleeps.stuck_sleeps()
-    new = [s.task.key for s in sleeps if s.task.key not in watching.details_by_task][:MAX_DETAILED_TASKS]
-    stuck = [watching.stuck_details(host, s, s.task.key in new) for s in sleeps]
+        history.devices.add(counters, at_s)
+    change = history.sleeps.add(scan.tasks, at_s)
+    sleeps = history.sleeps.stuck_sleeps()
+    new = [s.task.key for s in sleeps if s.task.key not in history.details_by_task][:MAX_DETAILED_TASKS]
+    stuck = [history.stuck_details(host, s, s.task.key in new) for s in sleeps]
     names = {
         n
         for s in stuck
         if s.place and s.place.device
         for n in device_and_layers_below(block_devices(host), s.place.device)
     }
-    states = {name: watching.devices.device_state(host, name) for name in sorted(names)}
-    halted = watching.devices.stuck_devices(host)
+    states = {name: history.devices.device_state(host, name) for name in sorted(names)}
+    halted = history.devices.stuck_devices(host)
     states.update({s.name: s for s in halted})
     load = read_host_counters(host, at_s)
     pressures = (("io", load.psi_io), ("cpu", load.psi_cpu), ("memory", load.psi_memory))

@@ -31,17 +31,17 @@ def glance(host: Host) -> Iterator[FactOrUnread]:
     if not chains:
         return
     timer = host.compute_once(trim_timer)
-    yield timer_entry(timer)
+    yield timer_fact(timer)
     for chain in chains[:MAX_FILE_SYSTEMS]:
-        yield from chain_entries(host, timer, chain)
-    yield from spare_entries(host, chains[:MAX_FILE_SYSTEMS])
+        yield from chain_facts(host, timer, chain)
+    yield from spare_space_facts(host, chains[:MAX_FILE_SYSTEMS])
     if len(chains) > MAX_FILE_SYSTEMS:
         yield Fact(
             "trim", "more", f"{len(chains) - MAX_FILE_SYSTEMS} more file systems", "/proc/self/mountinfo"
         )
 
 
-def chain_entries(host: Host, timer: TrimTimer, chain: DiscardChain) -> Iterator[FactOrUnread]:
+def chain_facts(host: Host, timer: TrimTimer, chain: DiscardChain) -> Iterator[FactOrUnread]:
     """One file system."""
     name = f"trim:{chain.device}"
     yield Fact(
@@ -54,7 +54,7 @@ def chain_entries(host: Host, timer: TrimTimer, chain: DiscardChain) -> Iterator
         yield Fact(name, "amounts", amounts, "statvfs, /proc/diskstats")
 
 
-def spare_entries(host: Host, chains: Sequence[DiscardChain]) -> Iterator[FactOrUnread]:
+def spare_space_facts(host: Host, chains: Sequence[DiscardChain]) -> Iterator[FactOrUnread]:
     """Yield the unpartitioned share of each disk that discards reach; file systems may share a disk."""
     reached = (chain for chain in chains if not (chain.lowest_without_discard or chain.read_only))
     for disk in dict.fromkeys(disk for chain in reached for disk in chain.leaves):
@@ -62,7 +62,7 @@ def spare_entries(host: Host, chains: Sequence[DiscardChain]) -> Iterator[FactOr
             yield Fact(f"disk:{disk}", "unpartitioned", round(spare, 4), f"/sys/block/{disk}/*/size")
 
 
-def timer_entry(timer: TrimTimer) -> FactOrUnread:
+def timer_fact(timer: TrimTimer) -> FactOrUnread:
     if isinstance(timer.is_timer_on, Absent):
         return UnreadFact("trim", "timer", timer.is_timer_on)
     if not timer.exists:

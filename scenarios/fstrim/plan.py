@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from hostdx.probes import units
-from hostdx.probes.engine.workloads import engine_load, fio_command, fio_directory, shell_line
+from hostdx.probes.engine.workloads import engine_load, escape_fio_directory, fio_command, shell_line
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.software.kernel import read_kernel
 from hostdx.probes.types import is_present
@@ -149,7 +149,7 @@ def load_and_control_workloads(
             block_s=pattern.block_s,
             min_groups=MIN_BLOCKS,
             equivalent=shell_line(
-                ["fio", "--name=churn", fio_directory(layout.directory), "--rw=write", "--bs=64k", "--direct=1",
+                ["fio", "--name=churn", escape_fio_directory(layout.directory), "--rw=write", "--bs=64k", "--direct=1",
                  "--ioengine=psync", f"--numjobs={CHURN.workers}", f"--filesize={layout.file_bytes}",
                  f"--nrfiles={max(1, layout.block_bytes // CHURN.workers // max(1, layout.file_bytes))}",
                  "--file_service_type=sequential", "--fdatasync=64", "--refill_buffers", "--unlink=1"]
@@ -177,7 +177,7 @@ def make_plan_and_setup(
     if budget_s:
         pattern = pattern.spread_over_budget(budget_s, asked.phase_count)
     if "idle" in options.values and options.values["idle"] is not None:
-        pattern = pattern.for_idle(options.as_number("idle"))
+        pattern = pattern.with_idle_time(options.as_number("idle"))
     layout = TrimSetup(host, asked.directory, blocks=pattern.blocks, phases=asked.phase_count)
     refused = refusal_reason(asked, layout)
     loads = load_and_control_workloads(asked, layout, pattern)

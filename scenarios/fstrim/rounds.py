@@ -74,7 +74,7 @@ def rounds_file(state: str, name: str) -> Path:
     return Path(state) / "series" / f"{name}.jsonl"
 
 
-def read_series(path: Path) -> RoundSeries:
+def read_trim_rounds(path: Path) -> RoundSeries:
     """Raises OSError where the file is there and cannot be read; a half line of a power cut is passed over."""
     try:
         with os.fdopen(open_trusted_regular(path), "rb") as file:
@@ -195,7 +195,7 @@ async def measure_one_round(
     """
     path = rounds_file(asked.state, file_system_id(run.host, layout))
     try:
-        series = read_series(path)
+        series = read_trim_rounds(path)
     except OSError as error:
         raise RunRefused(f"{path}: the series cannot be read: {error.strerror}") from None
     if series.bad:

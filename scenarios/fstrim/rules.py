@@ -56,7 +56,7 @@ def untrimmed_findings(host: Host) -> Iterator[Finding]:
             continue
         spoke = True
         asked = is_trim_excluded_in_fstab(host, chain.mountpoints)
-        written = written_share(host, chain)
+        written = times_written_over(host, chain)
         yield SAYS.finding(
             "by-choice" if asked else "never",
             severity="warning" if (written or 0) >= WRITTEN_SPEAKS and not asked else "notice",
@@ -73,7 +73,7 @@ def untrimmed_findings(host: Host) -> Iterator[Finding]:
         raise RuleInapplicable("no file system is on a disk that is known to be flash")
 
 
-def written_share(host: Host, chain: DiscardChain) -> float | None:
+def times_written_over(host: Host, chain: DiscardChain) -> float | None:
     """Bytes written since boot, in sizes of the leaves."""
     counters = disk_counters(host)
     devices = block_devices(host)

@@ -36,9 +36,9 @@ from hostdx.scenarios.experiment.before_after import BeforeAfter, judge_before_a
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, watch_for
 from hostdx.scenarios.experiment.reference import judge_beside_reference
 from hostdx.scenarios.fstrim.findings import TREATMENT, effect_finding, idling_finding, ledger_finding
-from hostdx.scenarios.fstrim.glance import chain_entries, spare_entries, timer_entry
+from hostdx.scenarios.fstrim.glance import chain_facts, spare_space_facts, timer_fact
 from hostdx.scenarios.fstrim.ledger import TrimLedgerKeeper
-from hostdx.scenarios.fstrim.measurement.load import BuiltInLoad, CommandLoad, EngineSettings
+from hostdx.scenarios.fstrim.measurement.load import BuiltInTrimLoad, CommandTrimLoad, EngineSettings
 from hostdx.scenarios.fstrim.measurement.phase import MeasuredPhase, PhaseMeasurer, StoppedByGuards
 from hostdx.scenarios.fstrim.measurement.trim import (
     TrimOutcome,
@@ -214,7 +214,7 @@ class TrimSession:
         return blame or "the windows of one phase differ too much"
 
 
-EngineMaker = Callable[[Host, TrimSetup, TrimRequest, PrivateDirectory, int, WriteBudget], BuiltInLoad]
+EngineMaker = Callable[[Host, TrimSetup, TrimRequest, PrivateDirectory, int, WriteBudget], BuiltInTrimLoad]
 
 
 def make_trim_load(
@@ -224,11 +224,11 @@ def make_trim_load(
     private: PrivateDirectory,
     seed: int,
     budget: WriteBudget,
-) -> BuiltInLoad:
+) -> BuiltInTrimLoad:
     ground = EngineSettings(
         host, layout.directory, private, layout.leaf_names, layout.fixed_bytes, seed, budget
     )
-    return CommandLoad(ground, asked.command) if asked.command else BuiltInLoad(ground)
+    return CommandTrimLoad(ground, asked.command) if asked.command else BuiltInTrimLoad(ground)
 
 
 @apply_declaration(__file__)
@@ -255,9 +255,9 @@ class Fstrim(Scenario):
         timer = trim_timer(run.host)
         if layout.chain is not None:
             entries = (
-                timer_entry(timer),
-                *chain_entries(run.host, timer, layout.chain),
-                *spare_entries(run.host, [layout.chain]),
+                timer_fact(timer),
+                *chain_facts(run.host, timer, layout.chain),
+                *spare_space_facts(run.host, [layout.chain]),
             )
             for entry in entries:
                 run.emit(ev.fact_event(entry, run.elapsed_s()))

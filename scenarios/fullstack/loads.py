@@ -75,7 +75,7 @@ BESIDE = {
 STREAMS = {"out": "streams from disk to network", "in": "streams from network to disk"}
 
 
-def slice_s(seconds: float, all_loads: Sequence[StreamLoad]) -> float:
+def common_slice_s(seconds: float, all_loads: Sequence[StreamLoad]) -> float:
     """Of all loads, so that groups enough fit into a budget; where bytes are the limit, the scheduler shortens it."""
     widest = max(all_loads, key=lambda load: len(load.sides))
     share = seconds * widest.budget_weight / sum(load.budget_weight for load in all_loads)

@@ -13,10 +13,10 @@ from hostdx.scenarios.contract.model import OptionMap, UsageError, make_director
 from hostdx.scenarios.contract.plan import Plan, PlannedStep, PlannedWrite
 from hostdx.scenarios.experiment.files.directories import ChosenTestDirectory
 from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
-from hostdx.scenarios.fullstack.loads import LABELS, StreamLoad, slice_s, stream_loads
+from hostdx.scenarios.fullstack.loads import LABELS, StreamLoad, common_slice_s, stream_loads
 from hostdx.scenarios.fullstack.machine import StreamBounds, read_disk_bounds_and_cpus
 from hostdx.scenarios.fullstack.measurement.messages import Direction, Where
-from hostdx.scenarios.fullstack.measurement.remote import unfit_reason
+from hostdx.scenarios.fullstack.measurement.remote import peer_name_problem
 from hostdx.scenarios.triage.knowledge.disks import guess_seconds_to_write
 
 BUDGET_S, MIN_BUDGET_S = 240.0, 10.0
@@ -43,7 +43,7 @@ class FullstackSetup:
         """Raises UsageError."""
         self.place = ChosenTestDirectory(host, options, MAX_FILES_BYTES, (READS,))
         self.peer, self.token = options.as_string("peer"), options.as_string("token")
-        if self.peer and (why := unfit_reason(self.peer, self.token)):
+        if self.peer and (why := peer_name_problem(self.peer, self.token)):
             raise UsageError(why)
         if self.token and not self.peer:
             raise UsageError("--token belongs to --peer HOST:PORT")
@@ -70,7 +70,7 @@ class FullstackSetup:
         bounds = self.machine
         every = stream_loads(self.directions, direct=direct, own_links=own, near=bounds.near, far=bounds.far)
         chosen = [load for load in every if load.pairs or not self.only_streams]
-        length = slice_s(self.budget_s, chosen)
+        length = common_slice_s(self.budget_s, chosen)
         # of a setting a third: its share is small, and groups enough tell more than long slices
         return tuple(load._replace(slice_s=length / (3 if load.budget_weight == 1 else 1)) for load in chosen)
 

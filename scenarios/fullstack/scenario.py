@@ -37,7 +37,7 @@ from hostdx.scenarios.fullstack.plan import (
     make_plan_and_setup,
 )
 from hostdx.scenarios.fullstack.results import FullstackFigures, SideRate, StreamsResult
-from hostdx.scenarios.fullstack.trains import StreamTrains
+from hostdx.scenarios.fullstack.trains import StreamBatches
 
 Engine = Callable[[Run, FullstackSetup, PrivateDirectory], StreamBench]
 PeerStart = Callable[[str, str, float], Awaitable[RemotePeer]]
@@ -157,7 +157,7 @@ async def _measure_loads(
     budget = TimeBudget(run.plan.measuring_s, run.clock)
 
     def scheduled_load(load: StreamLoad) -> ScheduledLoad:
-        trains = StreamTrains(bench, load, shares.get(load.id, 0.0))
+        trains = StreamBatches(bench, load, shares.get(load.id, 0.0))
         scheduler = BatchScheduler(run, load.planned_workload, trains, watch)
         return ScheduledLoad(scheduler, lambda done: judged.add(load, done, bench.costs))
 

@@ -17,7 +17,7 @@ HEADROOM = 1.5  # a train is planned for so many times the bytes that its slices
 SPARE = 1.6  # of the groups that are asked for: what others disturb is written again
 
 
-class StreamTrains(BatchSource[SliceJob]):
+class StreamBatches(BatchSource[SliceJob]):
     """A slice ends when all of it has arrived and, where it was written, is on the disk."""
 
     def __init__(self, bench: StreamBench, load: StreamLoad, share: float) -> None:

@@ -27,7 +27,7 @@ APPLY = (
 _MODULES = {"bfq": "bfq", "kyber": "kyber-iosched"}
 
 
-def udev_rule(device: str, scheduler: str, rotational: bool | None = None) -> str:
+def udev_rule_text(device: str, scheduler: str, rotational: bool | None = None) -> str:
     """For this device by its kernel name. A rule for a whole class is for the administrator to write."""
     flag = "" if rotational is None else f', ATTR{{queue/rotational}}=="{int(rotational)}"'
     return (
@@ -36,7 +36,7 @@ def udev_rule(device: str, scheduler: str, rotational: bool | None = None) -> st
     )
 
 
-def tuned_path(host: Host, profile: str) -> str:
+def tuned_profile_path(host: Host, profile: str) -> str:
     """Where a profile of one's own belongs, by the layout of the tuned that is installed."""
     new = host.path_exists("/usr/lib/tuned/profiles") or host.path_exists("/etc/tuned/profiles")
     return f"/etc/tuned/profiles/{profile}/tuned.conf" if new else f"/etc/tuned/{profile}/tuned.conf"
@@ -72,7 +72,7 @@ def _persist_by_udev(
     device: str, scheduler: str, rotational: bool | None, why: SchedulerOrigin | None
 ) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     file = RULE.format(re.sub(r"[^A-Za-z0-9_.-]", "-", device))
-    rule = udev_rule(device, scheduler, rotational)
+    rule = udev_rule_text(device, scheduler, rotational)
     warning = SAYS.text("sd-names") if device.startswith("sd") else ""
     if why and why.kind in ("udev", "tuned"):
         warning = SAYS.text("set-elsewhere", source=why.source, says=why.says)
@@ -92,7 +92,7 @@ def _persist_by_tuned(
     read = active_tuned_profiles(host)
     before = read.split() if is_present(read) else []
     active = [name for name in before if name != own]
-    path = tuned_path(host, own)
+    path = tuned_profile_path(host, own)
     folder = path.rsplit("/", 1)[0]
     # The lower number is served first, before the profile's own [disk] takes every disk.
     lines = f"[{own}]\\ntype=disk\\npriority=-10\\ndevices={device}\\nelevator={scheduler}\\n"

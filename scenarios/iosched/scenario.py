@@ -46,7 +46,7 @@ from hostdx.scenarios.iosched.scheduler_setup import (
     needed_seconds,
     pace_factor_of,
 )
-from hostdx.scenarios.iosched.switch import MixedVariantBench, MixedWatch, Switcher
+from hostdx.scenarios.iosched.switch import MixedLoadWatch, MixedVariantBench, Switcher
 from hostdx.scenarios.iosched.target import ScheduledDisks
 
 # On a host with a storm of hanging tasks a switch hangs as well, and makes it worse.
@@ -126,7 +126,7 @@ class Iosched(Scenario):
         self, run: Run, bench: MixedBench, setup: SchedulerSetup, target: ScheduledDisks, switcher: Switcher
     ) -> None:
         budget = TimeBudget(setup.budget_s, run.clock)
-        watch = MixedWatch(run, bench, target.leaf_names, (target.directory,))
+        watch = MixedLoadWatch(run, bench, target.leaf_names, (target.directory,))
         by_variant: dict[str, list[ev.RunVerdict]] = {}
         held_back: list[Finding] = []
         pace = 1.0

@@ -14,7 +14,7 @@ from hostdx.scenarios.contract.model import OptionMap, UsageError
 from hostdx.scenarios.contract.plan import Metric, Workload
 from hostdx.scenarios.experiment.budget import LeastTime, allotted_seconds, group_seconds, minimum_seconds
 from hostdx.scenarios.iosched.measurement.mixed import MIXES, WorkerMix, file_sizes_of_mixes, fio_command
-from hostdx.scenarios.iosched.target import ScheduledDisks, find_refusal, find_scheduled_disks
+from hostdx.scenarios.iosched.target import ScheduledDisks, find_scheduled_disks, find_switch_refusal
 from hostdx.scenarios.triage.knowledge.schedulers import schedulers_worth_trying
 
 DEFAULT_BUDGET_S = 480.0
@@ -70,7 +70,7 @@ class SchedulerSetup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def choose_scheduler_setup(host: Host, options: OptionMap, *, has_root: bool) -> SchedulerSetup:
-    """Raises UsageError for a wrong request; what the host refuses is in `find_refusal`."""
+    """Raises UsageError for a wrong request; what the host refuses is in `find_switch_refusal`."""
     directory = options.as_string("dir")
     if not directory:
         raise UsageError("name a directory on the device with --dir")
@@ -80,7 +80,7 @@ def choose_scheduler_setup(host: Host, options: OptionMap, *, has_root: bool) ->
     disks = find_scheduled_disks(host, directory, fit.placement)
     if isinstance(disks, Absent):
         return SchedulerSetup(target=None, refusal=disks.reason)
-    why_not = find_refusal(host, disks, system_disk=options.is_set("system-disk"), has_root=has_root)
+    why_not = find_switch_refusal(host, disks, system_disk=options.is_set("system-disk"), has_root=has_root)
     variants = _schedulers_to_try(disks, options.as_strings("scheduler"))
     if not why_not and not variants:
         why_not = (
@@ -95,7 +95,7 @@ def choose_scheduler_setup(host: Host, options: OptionMap, *, has_root: bool) ->
         for m in mixes
     )
     needed = sum(needed_seconds(job.workload) for job in jobs)
-    budget = options.as_number("budget") or default_budget(needed)
+    budget = options.as_number("budget") or default_budget_s(needed)
     if jobs and not why_not:
         _check_budget(budget, [job.workload for job in jobs if job.variant == variants[0]], needed)
     jobs = _allot_seconds(jobs, budget)
@@ -115,13 +115,13 @@ def choose_scheduler_setup(host: Host, options: OptionMap, *, has_root: bool) ->
     )
 
 
-def default_budget(needed_s: float) -> float:
+def default_budget_s(needed_s: float) -> float:
     """Return what every pair and load needs for its fewest groups, in whole half minutes; 480 s hold one pair."""
     return max(DEFAULT_BUDGET_S, 30.0 * math.ceil(needed_s / 30))
 
 
 def _check_budget(budget_s: float, first_pair: Sequence[Workload], needed_s: float) -> None:
-    least = least_budget(first_pair)
+    least = least_budget_s(first_pair)
     if budget_s < least:
         raise UsageError(
             f"a budget of {budget_s:.0f} s is too short for {first_pair[0].title}; give --budget "
@@ -189,7 +189,7 @@ def needed_seconds(workload: Workload) -> float:
     return max(minimum_seconds(workload, 2), blocks_s + (2 * MIN_GROUPS + 2) * SWITCH_S)
 
 
-def least_budget(workloads: Sequence[Workload]) -> float:
+def least_budget_s(workloads: Sequence[Workload]) -> float:
     """Seconds in which the first of a pair's workloads gets its fewest groups, and the control beside it."""
     controls = [w for w in workloads[1:] if w.control]
     return needed_seconds(workloads[0]) + sum(needed_seconds(w) for w in controls)

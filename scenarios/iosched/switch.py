@@ -241,7 +241,7 @@ class MixedVariantBench:
         await self.bench.wait_until_settled()
 
 
-class MixedWatch(InterferenceWatch):
+class MixedLoadWatch(InterferenceWatch):
     """The guards, with others' I/O told by the bench: readers' and writers' bytes do not go by one count."""
 
     def __init__(

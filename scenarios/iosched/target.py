@@ -57,7 +57,7 @@ def find_scheduled_disks(host: Host, directory: str, place: DirectoryPlacement) 
     )
 
 
-def find_refusal(host: Host, disks: ScheduledDisks, *, system_disk: bool, has_root: bool) -> str:
+def find_switch_refusal(host: Host, disks: ScheduledDisks, *, system_disk: bool, has_root: bool) -> str:
     """Return why its scheduler is not switched, in one line; empty where it may be."""
     if not host.live:
         return "a captured host has no scheduler to switch"

@@ -91,7 +91,7 @@ def side_of_options(options: OptionMap) -> Letter | None:
     return "A" if before else "B" if after else None
 
 
-def list_boots(earlier: Iterable[EarlierRun]) -> list[BootRun]:
+def boot_runs_of(earlier: Iterable[EarlierRun]) -> list[BootRun]:
     variant_boots = []
     for run in earlier:
         if run.options.get("before") or run.options.get("after"):
@@ -109,7 +109,7 @@ def list_boots(earlier: Iterable[EarlierRun]) -> list[BootRun]:
 
 def check_boot_of_side(side: Letter, boot_id: str, earlier: Sequence[EarlierRun]) -> None:
     """Before the run: a boot cannot be both sides, and `--after` needs a `--before`. Raises UsageError."""
-    all_series = boot_series_of(list_boots(earlier))
+    all_series = boot_series_of(boot_runs_of(earlier))
     last = all_series[-1] if all_series else None
     if last is None:
         if side == "B":
@@ -122,7 +122,7 @@ def check_boot_of_side(side: Letter, boot_id: str, earlier: Sequence[EarlierRun]
 
 def describe_boot_series(earlier: Sequence[EarlierRun]) -> SeriesProgress:
     """Return what was measured until now, what can be compared, and what is still to do."""
-    measured_boots = list_boots(earlier)
+    measured_boots = boot_runs_of(earlier)
     all_series = boot_series_of(measured_boots)
     if not all_series:
         return SeriesProgress(lines=())

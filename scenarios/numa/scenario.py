@@ -26,8 +26,8 @@ from hostdx.scenarios.numa.measurement import locality
 from hostdx.scenarios.numa.measurement.cpu import SUSTAINED_S, CpuBench
 from hostdx.scenarios.numa.measurement.memory import MemoryBench
 from hostdx.scenarios.numa.measurement.placement import PlacementBench
-from hostdx.scenarios.numa.measurement.surroundings import Surveyor
-from hostdx.scenarios.numa.measurement.trains import PlacedTrains
+from hostdx.scenarios.numa.measurement.surroundings import ConditionsSurvey
+from hostdx.scenarios.numa.measurement.trains import PlacedBatches
 from hostdx.scenarios.numa.memory_findings import memory_findings
 from hostdx.scenarios.numa.plan import (
     CPU_SHARE,
@@ -144,7 +144,7 @@ class NumaScenario(Scenario):
         self, run: Run, layout: NumaSetup, bench: PlacementBench, seconds: float
     ) -> list[Finding]:
         cpu = CpuBench(run.host, layout.usable, bench, run.seed)
-        surveyor = Surveyor(run.host, len(layout.usable.placed.online), lambda: bench.all_pids)
+        surveyor = ConditionsSurvey(run.host, len(layout.usable.placed.online), lambda: bench.all_pids)
         with run.begin_step("cpu", "measure the CPUs") as step:
             await cpu.measure_round()  # the workers start, caches and clocks warm up
             cpu.discard_measured()
@@ -211,14 +211,14 @@ class NumaScenario(Scenario):
     ) -> list[Finding]:
         watch = watch_for(run)
 
-        def schedule_load(workload: Workload, trains: PlacedTrains) -> ScheduledLoad:
+        def schedule_load(workload: Workload, trains: PlacedBatches) -> ScheduledLoad:
             def record_verdicts(experiment: LoadExperiment) -> None:
                 verdicts[workload.id] = experiment.verdicts
 
             return ScheduledLoad(BatchScheduler(run, workload, trains, watch), record_verdicts)
 
         trains = {
-            workload.id: PlacedTrains(bench, work, sides, SIZES.get(work, 0))
+            workload.id: PlacedBatches(bench, work, sides, SIZES.get(work, 0))
             for workload, work, sides in layout.entries
         }
         with run.begin_step("prepare", "make the buffers"):

@@ -27,7 +27,7 @@ from hostdx.scenarios.numa.results import (
     Scaled,
 )
 from hostdx.scenarios.numa.settings import FirmwareSettings
-from hostdx.scenarios.triage.cpus.slot import choose_slot, pin_remedy
+from hostdx.scenarios.triage.cpus.slot import choose_pinning_slot, pin_remedy
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
 SAYS = finding_texts("numa")
@@ -156,7 +156,7 @@ def placement_findings(
         return
     _, best = max(helped, key=lambda pair: pair[1].ratio or 0.0)
     cores = max((len(sides[0].placement.seats) for _, _, sides in layout.entries), default=1)
-    chosen = choose_slot(layout.usable, min(8, cores))
+    chosen = choose_pinning_slot(layout.usable, min(8, cores))
     yield SAYS.finding(
         "placement",
         where=TITLES.get(best.variant, best.variant),

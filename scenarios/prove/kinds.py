@@ -29,7 +29,7 @@ from hostdx.scenarios.experiment.schedule.switch import attribute_change
 from hostdx.scenarios.prove.reserved_cards import NETWORK, describe_traffic, reserved_cards
 
 
-def find_reservation(host: Host, kind: str, scope: str, path: str) -> str:
+def leave_alone_reason(host: Host, kind: str, scope: str, path: str) -> str:
     """Return why the setting is left alone, in one line; "" where it may be switched."""
     if kind in CARD_KINDS:
         if not host.path_exists(f"{NETWORK}/{scope}"):  # an alternative name would hide whose card it is
@@ -139,7 +139,7 @@ def parse_setting(host: Host, text: str, *, may_lose: bool = False) -> ProvableS
         raise UsageError(f"setting {text}: no file matches {pattern}")
     if len(paths) > MAX_FILES:
         raise UsageError(f"setting {text}: {len(paths)} files match {pattern}, more than {MAX_FILES}")
-    if reserved := find_reservation(host, kind.name, scope, pattern):
+    if reserved := leave_alone_reason(host, kind.name, scope, pattern):
         raise UsageError(f"setting {text}: {reserved}")
     if kind.loses and not may_lose and (traffic := describe_traffic(host, scope)):
         raise UsageError(

@@ -39,10 +39,10 @@ def reserved_cards(host: Host) -> dict[str, str]:
     cards = dict.fromkeys(routes.default_cards, "the default route")
     for line in set(_ssh_lines(host)):
         cards |= dict.fromkeys(routes.cards_of_connection(line.own, line.far), "an SSH line")
-    return {name: carried for card, carried in cards.items() for name in linked_cards(host, card)}
+    return {name: carried for card, carried in cards.items() for name in cards_joined_to(host, card)}
 
 
-def linked_cards(host: Host, card: str) -> set[str]:
+def cards_joined_to(host: Host, card: str) -> set[str]:
     """Return the card with all that lie above and below it: a bond's cards, VLANs, the cards of a bridge or VRF."""
     cards, waiting = {card}, [card]
     while waiting:
@@ -59,7 +59,7 @@ def describe_traffic(host: Host, card: str) -> str:
     """Return what a card carries for others, as `12 connections`; "" where nothing is known of."""
     if host.path_exists(f"{NETWORK}/{card}/brport"):
         return "the guests or containers of a bridge"
-    addresses = read_policy_routes(host).own_addresses(linked_cards(host, card))
+    addresses = read_policy_routes(host).own_addresses(cards_joined_to(host, card))
     count = sum(line.own in addresses for line in _connections(host, ("tcp", "tcp6", "udp", "udp6")))
     return units.count_noun(count, "connection") if count else ""
 

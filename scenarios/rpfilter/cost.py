@@ -110,7 +110,7 @@ def cost_severity(answer: CostAnswer, *, loaded: bool, narrowed: bool = False) -
     return "warning" if fast or unmerged else "notice"
 
 
-def check_cost(answer: CostAnswer, facts: RpFilterFacts, chosen: MeasuredCheck) -> CheckCost:
+def cost_of_check(answer: CostAnswer, facts: RpFilterFacts, chosen: MeasuredCheck) -> CheckCost:
     rule = chosen.rule
     return CheckCost(
         protocol=chosen.protocol,

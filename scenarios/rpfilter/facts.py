@@ -85,7 +85,7 @@ def has_ipv6(host: Host) -> bool:
     return host.path_exists(IF_INET6) and host.read_integer("/proc/sys/net/ipv6/conf/all/disable_ipv6") != 1
 
 
-def list_entries(host: Host, facts: RpFilterFacts) -> Iterator[FactOrUnread]:
+def facts_for_triage(host: Host, facts: RpFilterFacts) -> Iterator[FactOrUnread]:
     """Yield what was read, as triage tells it, and what a lookup goes through."""
     yield from firewall_facts(host)
     table = facts.routes["IPv6"]

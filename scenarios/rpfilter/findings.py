@@ -11,7 +11,7 @@ from hostdx.scenarios.rpfilter.cost_model import CoreShare, gbit_per_s_at_full_c
 from hostdx.scenarios.rpfilter.facts import RpFilterFacts
 from hostdx.scenarios.rpfilter.measurement.measured_check import MeasuredCheck, describe_active_modes
 from hostdx.scenarios.rpfilter.rule_change import switch_off_remedy
-from hostdx.scenarios.rpfilter.rules import check_evidence
+from hostdx.scenarios.rpfilter.rules import evidence_of_check
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
 SAYS = finding_texts("rpfilter")
@@ -101,7 +101,7 @@ def cost_finding(answer: CostAnswer, facts: RpFilterFacts, chosen: MeasuredCheck
         lines.append(SAYS.evidence("early"))
     lines += list_cost_sentences(answer, facts.fastest_card, chosen.protocol, loaded=loaded)
     if rule is not None:
-        lines += check_evidence(facts, rule)
+        lines += evidence_of_check(facts, rule)
     else:
         lines.append(SAYS.evidence("measured", whose=chosen.variant_label, text=chosen.text))
     if chosen.here == "not loaded" and (setting := describe_active_modes(facts)):

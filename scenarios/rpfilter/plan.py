@@ -105,13 +105,13 @@ def seconds_needed(trial: Trial) -> float:
     return MIN_LOAD_S if trial.load == "udp" else minimum_seconds(trial.workload, len(trial.compared))
 
 
-def routes_of(facts: RpFilterFacts, asked: int) -> RouteSet:
+def routes_of(facts: RpFilterFacts, count: int) -> RouteSet:
     """The host's own routes, or `--routes` of them: fewer, or more with made-up ones."""
 
     def routes_for(protocol: Protocol) -> tuple[tuple[str, str], ...]:
         table = facts.routes[protocol]
         own = [] if isinstance(table, Absent) else [(r.prefix, r.interface) for r in table.unicast]
-        return scale_routes(own, len(own) if asked < 0 else asked, ipv6=protocol == "IPv6")
+        return scale_routes(own, len(own) if count < 0 else count, ipv6=protocol == "IPv6")
 
     return RouteSet(ipv6=routes_for("IPv6"), ipv4=routes_for("IPv4"))
 

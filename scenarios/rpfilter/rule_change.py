@@ -171,7 +171,7 @@ def _widening_text(rule: ReversePathRule) -> str:
     return f"{whom} {SAYS.text('widening')}".strip()
 
 
-def loosen_setting(setting: RpFilter, interfaces: tuple[str, ...] = ()) -> Remedy | None:
+def loosen_remedy(setting: RpFilter, interfaces: tuple[str, ...] = ()) -> Remedy | None:
     """Loose where it is strict, on these interfaces or on all; None where nothing is strict."""
     wanted = {
         n: 2 for n, mode in setting.active_modes.items() if mode == 1 and (not interfaces or n in interfaces)
@@ -181,7 +181,7 @@ def loosen_setting(setting: RpFilter, interfaces: tuple[str, ...] = ()) -> Remed
     return _setting_remedy(setting, wanted, SAYS.text("loose"), "")
 
 
-def tighten_setting(setting: RpFilter, interfaces: tuple[str, ...]) -> Remedy:
+def tighten_remedy(setting: RpFilter, interfaces: tuple[str, ...]) -> Remedy:
     """Strict on these, as they are set themselves."""
     title = SAYS.text("strict", interfaces=join_names(interfaces, 4))
     return _setting_remedy(setting, dict.fromkeys(interfaces, 1), title, SAYS.text("strict-drops"))

@@ -18,7 +18,7 @@ from hostdx.scenarios.contract.rule import FactUnreadable, HostRule, RuleInappli
 from hostdx.scenarios.rpfilter import remedies
 from hostdx.scenarios.rpfilter.cost_model import average_evidence
 from hostdx.scenarios.rpfilter.facts import RpFilterFacts, read_rp_filter_facts
-from hostdx.scenarios.rpfilter.rule_change import loosen_setting, tighten_setting
+from hostdx.scenarios.rpfilter.rule_change import loosen_remedy, tighten_remedy
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
 SAYS = finding_texts("rpfilter")
@@ -28,7 +28,7 @@ MIN_WARNING_DROPS = 1000
 FAST_MBIT = 25_000  # from here on one core cannot check every frame of MTU 1500 at half a microsecond each
 
 
-def check_evidence(facts: RpFilterFacts, rule: ReversePathRule) -> tuple[Evidence, ...]:
+def evidence_of_check(facts: RpFilterFacts, rule: ReversePathRule) -> tuple[Evidence, ...]:
     """Return what was read about one check."""
     lines = [Evidence(f"{rule.place_text}: {rule.statement}", rule.source)]
     if rule.checks_every_flow:
@@ -77,15 +77,15 @@ def check_loaded_reverse_path_rules(host: Host) -> Iterator[Finding]:
         yield SAYS.finding(
             "loaded",
             severity=_check_severity(facts, rule),
-            subject=subject_of(rule),
+            subject=rule_subject(rule),
             payers=rule.payers_text,
-            evidence=(*check_evidence(facts, rule), *average_evidence(host)),
+            evidence=(*evidence_of_check(facts, rule), *average_evidence(host)),
             remedy=remedies.choose_remedies(facts, rule),
             references=remedies.REFERENCES,
         )
 
 
-def subject_of(rule: ReversePathRule) -> str:
+def rule_subject(rule: ReversePathRule) -> str:
     return f"{rule.family} {rule.table} {rule.chain}"
 
 
@@ -192,7 +192,7 @@ def check_settings(host: Host) -> Iterator[Finding]:
                     for name, (count, source) in met.items()
                 ),
             ),
-            remedy=() if (loosely := loosen_setting(setting, tuple(met))) is None else (loosely,),
+            remedy=() if (loosely := loosen_remedy(setting, tuple(met))) is None else (loosely,),
             references=remedies.SETTING_REFERENCES,
         )
     if setting.loosened_interfaces:
@@ -200,7 +200,7 @@ def check_settings(host: Host) -> Iterator[Finding]:
             "loosened",
             interfaces=", ".join(setting.loosened_interfaces[:4]),
             evidence=(base,),
-            remedy=(tighten_setting(setting, setting.loosened_interfaces),),
+            remedy=(tighten_remedy(setting, setting.loosened_interfaces),),
             references=remedies.SETTING_REFERENCES,
         )
 

@@ -26,13 +26,13 @@ from hostdx.scenarios.experiment.schedule.blocks import BlockScheduler
 from hostdx.scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from hostdx.scenarios.experiment.scheduler import LoadScheduler
 from hostdx.scenarios.rpfilter import cost
-from hostdx.scenarios.rpfilter.cost import build_cost_answer, check_cost, line_rate_rows
-from hostdx.scenarios.rpfilter.facts import RpFilterFacts, list_entries, rate_facts, read_rp_filter_facts
+from hostdx.scenarios.rpfilter.cost import build_cost_answer, cost_of_check, line_rate_rows
+from hostdx.scenarios.rpfilter.facts import RpFilterFacts, facts_for_triage, rate_facts, read_rp_filter_facts
 from hostdx.scenarios.rpfilter.findings import cost_finding
 from hostdx.scenarios.rpfilter.measurement.measured_check import choose_check
 from hostdx.scenarios.rpfilter.measurement.network import LabNetwork
 from hostdx.scenarios.rpfilter.measurement.route_set import MAX_ROUTES
-from hostdx.scenarios.rpfilter.measurement.trains import NamespacePairs, NetworkTrains, NetworkVariantBench
+from hostdx.scenarios.rpfilter.measurement.trains import NamespacePairs, NetworkBatches, NetworkVariantBench
 from hostdx.scenarios.rpfilter.measurement.variants import NONE, Trial
 from hostdx.scenarios.rpfilter.plan import (
     BLOCK_S,
@@ -50,7 +50,7 @@ from hostdx.scenarios.rpfilter.plan import (
     workloads_to_compare,
 )
 from hostdx.scenarios.rpfilter.results import AtLineRate, CostResult
-from hostdx.scenarios.rpfilter.rules import RULES, subject_of
+from hostdx.scenarios.rpfilter.rules import RULES, rule_subject
 
 
 @apply_declaration(
@@ -84,7 +84,7 @@ class Rpfilter(Scenario):
     async def _run(self, run: Run) -> None:
         facts = read_rp_filter_facts(run.host)
         with run.begin_step("read", STEPS["read"]):
-            for fact_entry in list_entries(run.host, facts):
+            for fact_entry in facts_for_triage(run.host, facts):
                 run.emit(ev.fact_event(fact_entry, run.elapsed_s()))
         blocked = self.blocking_reason(run.host)
         if blocked:
@@ -144,7 +144,7 @@ class Rpfilter(Scenario):
         def schedule_trial(trial: Trial) -> ScheduledLoad:
             scheduler: LoadScheduler
             if trial.load == "udp":
-                scheduler = BatchScheduler(run, trial.workload, NetworkTrains(bench, pairs, trial), watch)
+                scheduler = BatchScheduler(run, trial.workload, NetworkBatches(bench, pairs, trial), watch)
             else:
                 variants = [NetworkVariantBench(bench, run.clock, trial, each) for each in trial.compared]
                 scheduler = BlockScheduler(run, trial.workload, variants, watch)
@@ -185,14 +185,14 @@ class Rpfilter(Scenario):
             verdicts, path, now, facts.fastest_card, run.options.as_number("link"), main.protocol
         )
         measured = main.rule if cost_answer is not None else None
-        own = ("rpfilter.loaded", subject_of(measured)) if measured is not None else None
+        own = ("rpfilter.loaded", rule_subject(measured)) if measured is not None else None
         for rule_finding in _rule_findings(run.host, lambda _: None):
             if (rule_finding.id, rule_finding.subject) != own:
                 run.emit_finding(rule_finding)
         if cost_answer is None:
             run.emit_note("the check's cost could not be measured, see the verdict's reason")
             return
-        run.emit(CostResult(t=run.elapsed_s(), value=check_cost(cost_answer, facts, main)))
+        run.emit(CostResult(t=run.elapsed_s(), value=cost_of_check(cost_answer, facts, main)))
         if cost_answer.lines:
             run.emit(AtLineRate(t=run.elapsed_s(), value=line_rate_rows(cost_answer)))
         run.emit_finding(cost_finding(cost_answer, facts, main))

@@ -56,7 +56,7 @@ def build_level(
     )  # fmt: skip
 
 
-def bus_findings(targets: Sequence[ComparedDirectory], levels: Sequence[DirectoryLevel]) -> list[Finding]:
+def link_findings(targets: Sequence[ComparedDirectory], levels: Sequence[DirectoryLevel]) -> list[Finding]:
     """Streams that stand at the limit of a link, and links that run below what they could."""
     findings: list[Finding] = []
     for target in targets:

@@ -28,7 +28,7 @@ from hostdx.scenarios.storage.targets import (
     are_on_one_file_system,
     describe_other_file_systems,
     describe_shared,
-    find_shared,
+    find_shared_parts,
     list_differences,
     make_variant,
 )
@@ -101,7 +101,7 @@ class StorageSetup:
     @cached_property
     def shared_parts(self) -> tuple[SharedPart, ...]:
         """Return what the directories have in common; they are opened for it, so only where nothing is refused."""
-        return () if self.refusal_reason else find_shared(self._host, self.targets)
+        return () if self.refusal_reason else find_shared_parts(self._host, self.targets)
 
     @property
     def place_count(self) -> int:

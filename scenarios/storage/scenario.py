@@ -45,10 +45,10 @@ from hostdx.scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from hostdx.scenarios.experiment.statistics.stats import median_and_interval
 from hostdx.scenarios.storage.findings import (
     build_level,
-    bus_findings,
     control_moved_finding,
     disk_cost_finding,
     drift_findings,
+    link_findings,
     speed_findings,
     wait_finding,
 )
@@ -378,7 +378,7 @@ def report_conclusions(
     run.emit(Levels(t=run.elapsed_s(), value=tuple(levels)))
     # links are made for a comparison; a job makes files
     rated = [v for v in levels if v.workload != "metadata"] if layout.makes_links(run.host) else levels
-    findings = [*bus_findings(layout.targets, levels), *speed_findings(rated, layout.targets), *ebs]
+    findings = [*link_findings(layout.targets, levels), *speed_findings(rated, layout.targets), *ebs]
     findings += [
         *throttle_findings(run.host, first, caps),
         *cpu_pause_findings(courses, withheld, {load for cap in caps for load in cap.loads}),

@@ -159,7 +159,7 @@ class SharedPart(msgspec.Struct, frozen=True, kw_only=True):
     differs: dict[str, tuple[str, str]] | None = None
 
 
-def find_shared(host: Host, targets: Sequence[ComparedDirectory]) -> tuple[SharedPart, ...]:
+def find_shared_parts(host: Host, targets: Sequence[ComparedDirectory]) -> tuple[SharedPart, ...]:
     """Of every two directories that have something in common; live, for it reads the directories."""
     return tuple(
         part for a, b in combinations(targets, 2) if (part := _shared_of_pair(host, a, b)) is not None

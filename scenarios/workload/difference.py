@@ -128,7 +128,7 @@ def _format_points(part: TimePart, split: Split) -> str:
     return f"{format_signed(100 * part.difference_s / wall_part.baseline_s)} points"
 
 
-def build_table(split: Split) -> Iterator[Part]:
+def time_split_parts(split: Split) -> Iterator[Part]:
     """The first line, then each part and what was waited for; of a foreign one without parts nothing."""
     if not split.parts:
         return

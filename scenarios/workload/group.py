@@ -168,7 +168,7 @@ def _read_text_or_empty(host: Host, path: str) -> str:
     return text if isinstance(text, str) else ""
 
 
-def explain_missing(host: Host, root: str | Absent, limits: Mapping[str, str]) -> str:
+def limits_problem(host: Host, root: str | Absent, limits: Mapping[str, str]) -> str:
     """Return why the limits cannot be set, in one line; empty where they can."""
     if not limits:
         return ""

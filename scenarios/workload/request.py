@@ -26,7 +26,7 @@ from hostdx.scenarios.workload.variants import (
     check_startable,
     make_variant,
     parse_variant,
-    split_words,
+    shell_words,
 )
 
 MAX_FILE_BYTES = 1 << 20
@@ -87,7 +87,7 @@ def parse_request(options: OptionMap, cwd: str) -> CommandRequest:
         (len(jobs) > MAX_VARIANTS, f"at most {MAX_VARIANTS} variants in a run"),
         (len(names) < len(jobs), "two variants have the same name"),
     )
-    commands = {k: split_words(str(words.get(k) or ""), f"--{k}") for k in ("prepare", "cleanup", "treat")}
+    commands = {k: shell_words(str(words.get(k) or ""), f"--{k}") for k in ("prepare", "cleanup", "treat")}
     for option, argv in commands.items():
         for variant in jobs if argv else ():
             check_startable(argv, variant.env, variant.cwd, f"--{option}")

@@ -18,9 +18,9 @@ class TimeSplitsResult(Result, frozen=True, tag="workload.where/1"):
 
     @property
     def appendix_parts(self) -> tuple[Part, ...]:
-        from hostdx.scenarios.workload.difference import build_table  # what runs commands comes along
+        from hostdx.scenarios.workload.difference import time_split_parts  # what runs commands comes along
 
-        return tuple(part for time_split in self.value for part in build_table(time_split))
+        return tuple(part for time_split in self.value for part in time_split_parts(time_split))
 
     def section_on_top(self, now: float) -> ReportSection | None:
         from hostdx.scenarios.workload.difference import LIKELY, MIN_NAMED_SHARE, build_views

@@ -35,9 +35,9 @@ from hostdx.scenarios.workload.findings import failing_finding, undecided_findin
 from hostdx.scenarios.workload.group import (
     SampleCurves,
     ScoreReader,
-    explain_missing,
     find_group_root,
     group_action,
+    limits_problem,
     limits_to_carry_over,
 )
 from hostdx.scenarios.workload.plan import (
@@ -142,7 +142,7 @@ class CommandUnderVariants(Scenario):
         root = find_group_root(host)
         limits = limits_to_carry_over(host, root)
         lacked = (
-            f"variant {j.id}: {why}" for j in wanted.jobs if (why := explain_missing(host, root, j.limits))
+            f"variant {j.id}: {why}" for j in wanted.jobs if (why := limits_problem(host, root, j.limits))
         )
         warm = (
             why for j in wanted.jobs for p in paths_to_drop(wanted.cold, j) if (why := explain_undroppable(p))

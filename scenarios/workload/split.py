@@ -201,7 +201,7 @@ class PartsOfGroups(NamedTuple):
         ]
         return self._replace(parts_by_side=runs)
 
-    def make_rates(self, baseline: str, variant: str) -> tuple[CounterRate, ...]:
+    def compare_rates(self, baseline: str, variant: str) -> tuple[CounterRate, ...]:
         """Those that every run has."""
         runs = [run for sides in self.parts_by_side for runs in sides.values() for run in runs]
         rate_rows = []
@@ -215,7 +215,7 @@ class PartsOfGroups(NamedTuple):
                 )  # fmt: skip
         return tuple(rate_rows)
 
-    def make_waits(self, baseline: str, variant: str) -> tuple[BlockedOn, ...]:
+    def compare_waits(self, baseline: str, variant: str) -> tuple[BlockedOn, ...]:
         """The largest difference first; small ones on both sides are left out."""
         blocked_on = []
         for key, calls in self.wait_seconds.items():
@@ -235,7 +235,7 @@ def counted_runs(blocks: Sequence[ev.Block], baseline: str, variant: str) -> lis
     ]
 
 
-def groups_of(
+def divided_groups_of(
     blocks: Sequence[ev.Block], baseline: str, variant: str, waits: Waits | None = None
 ) -> PartsOfGroups | None:
     """None with fewer than 2. A part that is missing in one run is not known."""
@@ -271,7 +271,7 @@ def values_beside_verdicts(
     means: dict[tuple[str, str], tuple[list[float], list[float]]] = {}
     effects = {(v.baseline, v.variant): -math.log(v.ratio) for v in verdicts if v.ratio}
     for verdict in verdicts:
-        groups = groups_of(blocks, verdict.baseline, verdict.variant)
+        groups = divided_groups_of(blocks, verdict.baseline, verdict.variant)
         pair = (verdict.baseline, verdict.variant)
         used = groups.parts_by_side[: verdict.groups] if groups is not None else []
         left, right = ([fmean(run[WALL] for run in sides[name]) for sides in used] for name in pair)
@@ -288,12 +288,12 @@ def split_wall_time(
     verdict: ev.RunVerdict | None = None,
     values: tuple[float, float] | None = None,
 ) -> Split | None:
-    """Over the groups that count; None with fewer than 2. `make_waits` of each run, by its variant and wall time.
+    """Over the groups that count; None with fewer than 2. `waits` of each run, by its variant and wall time.
 
     verdict: that on the wall time; then the split is over its groups. values: what stands beside it, in seconds; then
     the parts of either side sum to them.
     """
-    groups = groups_of(blocks, baseline, variant, waits)
+    groups = divided_groups_of(blocks, baseline, variant, waits)
     if groups is None:
         return None
     if verdict is not None:
@@ -309,9 +309,9 @@ def split_wall_time(
         groups=len(groups.parts_by_side),
         parts=(wall_part, *parts),
         unknown=tuple(name for name in PARTS if name not in (*groups.known_parts, QUOTA, MUTEX)),
-        waits=groups.make_waits(baseline, variant),
+        waits=groups.compare_waits(baseline, variant),
         faults=_page_fault_difference(groups, baseline, variant),
-        rates=groups.make_rates(baseline, variant),
+        rates=groups.compare_rates(baseline, variant),
         looks=fmean(looks) if (looks := [b.values[LOOKS] for b in blocks if LOOKS in b.values]) else None,
     )
 
@@ -376,7 +376,7 @@ def collect_profiles(
 
 def find_limit_cause(blocks: Sequence[ev.Block], baseline: str, variant: str) -> AtLimit | None:
     """None where the slower side did not meet a limit in every run, or the other one met one nearly as often."""
-    groups = groups_of(blocks, baseline, variant)
+    groups = divided_groups_of(blocks, baseline, variant)
     if groups is None:
         return None
     wall_part = groups.sum_parts(baseline, variant, WALL)

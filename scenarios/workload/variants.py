@@ -83,7 +83,7 @@ def parse_variant(text: str, command: str, cwd: str) -> CommandVariant:
     if not colon:
         raise UsageError(f"variant {text!r}: write it as 'name: words', as in 'sata: TMPDIR=/data cpus=0-3'")
     words: list[tuple[str, str]] = []
-    for word in split_words(rest, f"variant {name.strip()}"):
+    for word in shell_words(rest, f"variant {name.strip()}"):
         key, equals, value = word.partition("=")
         if not equals:
             raise UsageError(
@@ -130,8 +130,8 @@ def make_variant(name: str, words: Sequence[tuple[str, str]], command: str, cwd:
     directory = os.path.join(cwd, own["cwd"]) if "cwd" in own else cwd  # noqa: PTH118 (as text)
     if not os.path.isdir(directory):  # noqa: PTH112
         raise UsageError(f"{context}: cwd={directory}: no such directory")
-    argv = (*split_words(own.get("wrap", ""), context), *split_words(own.get("cmd", command), context))
-    if not split_words(own.get("cmd", command), context):
+    argv = (*shell_words(own.get("wrap", ""), context), *shell_words(own.get("cmd", command), context))
+    if not shell_words(own.get("cmd", command), context):
         raise UsageError(f"{context}: no command; give --cmd or cmd=")
     check_startable(argv, env, directory, context)
     return CommandVariant(
@@ -149,7 +149,7 @@ def make_variant(name: str, words: Sequence[tuple[str, str]], command: str, cwd:
     )
 
 
-def split_words(text: str, context: str) -> tuple[str, ...]:
+def shell_words(text: str, context: str) -> tuple[str, ...]:
     """Like a shell would; a word that only a shell understands is refused. Raises UsageError."""
     if "\0" in text:
         raise UsageError(f"{context}: {text!r} holds a zero byte")

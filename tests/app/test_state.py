@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.app import state
-from hostdx.app.state import ELSEWHERE, make_private_dir, recordings_dir, remedy_text, runtime_dir
+from hostdx.app.state import ELSEWHERE, error_advice, make_private_dir, recordings_dir, runtime_dir
 from hostdx.app.terminal.failure import Failure
 from tests.needs import ROOT, needs
 
@@ -62,9 +62,9 @@ def test_each_error_has_advice_of_its_own() -> None:
         errno.EFBIG,
         errno.EMFILE,
     )
-    advice = {remedy_text(OSError(number, "")) for number in numbers}
+    advice = {error_advice(OSError(number, "")) for number in numbers}
     assert len(advice) == len(numbers) and all(ELSEWHERE in text for text in advice)
-    assert remedy_text(OSError(errno.ENXIO, "")) == ELSEWHERE
+    assert error_advice(OSError(errno.ENXIO, "")) == ELSEWHERE
 
 
 def test_open_files_are_asked_for_before_anything_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,9 +72,9 @@ def test_open_files_are_asked_for_before_anything_is_made(monkeypatch: pytest.Mo
     monkeypatch.setattr(state.resource, "setrlimit", lambda kind, limit: limits.update(set=limit))
     for soft, hard, expected in ((64, 4096, (1024, 4096)), (100, 700, (700, 700)), (16, -1, (1024, -1))):
         monkeypatch.setattr(state.resource, "getrlimit", lambda kind, limit=(soft, hard): limit)
-        state.check_descriptors()
+        state.raise_descriptor_limit()
         assert limits["set"] == expected
     monkeypatch.setattr(state.resource, "getrlimit", lambda kind: (16, 100))
     with pytest.raises(Failure) as error:
-        state.check_descriptors()
+        state.raise_descriptor_limit()
     assert "512" in error.value.text and "100" in error.value.text

@@ -13,7 +13,7 @@ from hostdx.probes.reading.time_limit import iterate_in_time
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding, Severity, fold_alike_findings
-from hostdx.scenarios.contract.knowledge_file import read_tables
+from hostdx.scenarios.contract.knowledge_file import read_toml_tables
 from hostdx.scenarios.contract.option_value import OptionRedaction
 from hostdx.scenarios.contract.plan import Option, Plan, Variant
 from hostdx.scenarios.contract.rule import HostRule
@@ -107,7 +107,7 @@ def test_a_file_of_a_sites_with_thousands_of_digits_is_one_problem(tmp_path: Pat
     file.write_text(f"[[rule]]\nid = {DIGITS_5000}\n")
     assert [p.startswith(f"{file}:1: ") for p in parse_rule_file(file).problems] == [True]
     with pytest.raises(ValueError, match=rf"^{file}: Exceeds"):
-        read_tables(file)
+        read_toml_tables(file)
 
 
 @pytest.mark.parametrize("digits", [4000, 5000])

@@ -16,7 +16,7 @@ from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
 
 
-def make_header(scenario: str, options: dict[str, Json], host: str = "") -> ev.Began:
+def make_stream_header(scenario: str, options: dict[str, Json], host: str = "") -> ev.Began:
     """The first event of a stream that is no run: of `plan` and `triage`. `host`: its name; empty: this one's."""
     me = process_identity()
     return ev.Began(

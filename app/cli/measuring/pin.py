@@ -39,14 +39,14 @@ def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
     from hostdx.probes.cpu_list import format_cpu_list
     from hostdx.probes.reading.host import Host
     from hostdx.probes.system.running.allowed import find_pinned_cpus
-    from hostdx.scenarios.triage.cpus.slot import choose_slot
+    from hostdx.scenarios.triage.cpus.slot import choose_pinning_slot
     from hostdx.scenarios.triage.cpus.usable import usable_cpus
 
     if not command and not dry_run:
         raise click.UsageError("name a command: hostdx pin --cores 8 -- COMMAND")
     host = Host()
     usable = usable_cpus(host)
-    chosen = choose_slot(usable, cores, find_pinned_cpus(host, frozenset({os.getpid()})))
+    chosen = choose_pinning_slot(usable, cores, find_pinned_cpus(host, frozenset({os.getpid()})))
     host.close()
     if chosen is None:
         count = count_noun(len(usable.usable_cores()), "core")

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from hostdx.app.cli.look import color_option
-from hostdx.app.cli.measuring.event_stream import events_option, make_header
+from hostdx.app.cli.measuring.event_stream import events_option, make_stream_header
 from hostdx.app.cli.measuring.several_runs import check_follows_earlier_runs
 from hostdx.app.cli.root_option import live_or_captured_host
 from hostdx.app.cli.scenario_command import ScenarioGroup
@@ -41,7 +41,7 @@ def _plan(
     began = time.monotonic()
     check_follows_earlier_runs("plan", scenario, chosen)  # what the run would refuse
     if events:
-        print_raw(encode_event(make_header(scenario.id, chosen)))
+        print_raw(encode_event(make_stream_header(scenario.id, chosen)))
     plan, reason, status = _make_plan(scenario, live_or_captured_host(root), OptionMap(chosen, options))
     left = leftover_lines() if root is None else []
     if not events:

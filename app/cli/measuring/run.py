@@ -8,7 +8,7 @@ from typing import Any
 import click
 import msgspec
 
-from hostdx.app.cli.look import color_option, line_width
+from hostdx.app.cli.look import color_option, output_line_width
 from hostdx.app.cli.measuring.progress import PlainProgress, QuietProgress
 from hostdx.app.cli.measuring.several_runs import check_follows_earlier_runs, describe_series_progress
 from hostdx.app.cli.scenario_command import ScenarioGroup
@@ -103,7 +103,7 @@ def _run(
     elif events != "-" and ended.exit != failure.USAGE:  # nothing was begun: its one line says all
         from hostdx.app.report.delivery import summary_lines
 
-        for line in summary_lines(session, execution.recording_path, line_width()):
+        for line in summary_lines(session, execution.recording_path, output_line_width()):
             print_parts(line)
         if several and ended.status == "done":
             for text in describe_series_progress(scenario):

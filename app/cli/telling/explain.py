@@ -36,7 +36,7 @@ def explain(scenario: str, is_long: bool, is_markdown: bool) -> int:
     loaded = find_scenario("explain", scenario)
     if loaded is None:
         raise unknown_scenario_failure("explain", scenario)
-    page = make_lines_printable(read_page(loaded).rstrip("\n"))
+    page = make_lines_printable(read_explain_page(loaded).rstrip("\n"))
     if is_markdown:
         print_result(page)
     else:
@@ -51,7 +51,7 @@ def markdown_as_plain_text(markdown: str) -> str:
     return "\n".join("".join(part for part, _ in line).rstrip() for line in lines).strip()
 
 
-def read_page(scenario: Scenario) -> str:
+def read_explain_page(scenario: Scenario) -> str:
     """Return the page beside the scenario's code, or its title, question and reason if it brings no page."""
     module = sys.modules[type(scenario).__module__]
     file_name = getattr(module, "__file__", None)

@@ -21,11 +21,11 @@ class _ManualTexts(msgspec.Struct):
 @click.pass_context
 def man(ctx: click.Context) -> int:
     """Print the manual page; to read it: hostdx man | man -l -"""
-    print_result("\n".join(render_page(ctx.find_root())).rstrip())
+    print_result("\n".join(render_man_page(ctx.find_root())).rstrip())
     return 0
 
 
-def render_page(root: click.Context) -> Iterator[str]:
+def render_man_page(root: click.Context) -> Iterator[str]:
     group = root.command
     assert isinstance(group, click.Group)
     texts = read_shipped_toml(__file__, "man.toml", _ManualTexts)

@@ -8,7 +8,7 @@ import click
 from msgspec import structs
 
 from hostdx.app.cli.look import color_option
-from hostdx.app.cli.measuring.event_stream import events_option, make_header
+from hostdx.app.cli.measuring.event_stream import events_option, make_stream_header
 from hostdx.app.cli.root_option import captured_name, live_or_captured_host
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.state import has_journals
@@ -136,9 +136,9 @@ def _leftover_journal_lines() -> list[str]:
 
 
 def _read_rates() -> dict[str, Fact]:
-    from hostdx.app.run.earlier_answer import read_line_rates
+    from hostdx.app.run.earlier_answer import read_rates_alone
 
-    return read_line_rates()
+    return read_rates_alone()
 
 
 def _proved_remedies() -> dict[str, Fact]:
@@ -161,9 +161,9 @@ def _triage_events(
         return time.monotonic() - began
 
     if root is None:
-        yield make_header("triage", {"programs": True} if programs else {})
+        yield make_stream_header("triage", {"programs": True} if programs else {})
     else:
-        yield make_header("triage", {"root": root}, captured_name(host, root))
+        yield make_stream_header("triage", {"root": root}, captured_name(host, root))
     for line in _leftover_journal_lines() if root is None else ():
         yield ev.Note(t=elapsed_s(), text=line)
     for answer in host.ask_programs(MAX_PROGRAMS_S):

@@ -145,7 +145,7 @@ def _ask_confirmation(question: str, outcome: str, *, yes: bool) -> None:
 
 
 def _hanging_text(leftover: undoing.Leftover) -> str:
-    pids = ", ".join(map(str, undoing.hanging_pids(leftover.path)))
+    pids = ", ".join(map(str, undoing.hanging_child_pids(leftover.path)))
     if not pids:
         return "its supervisor is undoing it; try again in a moment"
     return (

@@ -111,13 +111,13 @@ def ask_for_folder(asking: Base) -> None:
 
     def open_named(name: str | None) -> None:
         if name:
-            open_fleet_folder(asking.shell, Path(name).expanduser())
+            show_fleet(asking.shell, Path(name).expanduser())
 
     hint = "a folder of a fleet run, or of many nodes' recordings or triages; Esc cancels"
     asking.app.push_screen(AskScreen("folder", hint=hint), open_named)
 
 
-def open_fleet_folder(shell: ShellCommands, folder: Path) -> None:
+def show_fleet(shell: ShellCommands, folder: Path) -> None:
     def show(judgement: FleetJudgement) -> None:
         shell.show_message("")
         cast("App[int]", shell).push_screen(FleetScreen(folder, judgement))

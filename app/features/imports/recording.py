@@ -9,7 +9,7 @@ from msgspec import structs
 from hostdx.app import __version__
 from hostdx.app.recordings.session import UNKNOWN_HOST
 from hostdx.app.recordings.writer import encode_event
-from hostdx.app.state import make_private_dir, recordings_dir, remedy_text
+from hostdx.app.state import error_advice, make_private_dir, recordings_dir
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.output_file import write_bytes
 from hostdx.probes.imports.kinds import ImportKind, parse_import
@@ -90,6 +90,6 @@ def save_imported_recording(content: bytes, kind: str, wall: str) -> Path:
         write_bytes("import", str(path), 0o600, content, new=True)
     except Failure as why:
         if isinstance(why.__cause__, OSError):
-            raise Failure(f"{why.text}; {remedy_text(why.__cause__)}") from None
+            raise Failure(f"{why.text}; {error_advice(why.__cause__)}") from None
         raise
     return path

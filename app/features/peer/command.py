@@ -28,10 +28,10 @@ def peer(bind: str, port: int, seconds: float) -> int:
     its time, or with this terminal. With --peer HOST alone hostdx starts one over ssh itself.
     """
     from hostdx.probes.children.parent_death import die_with_parent
-    from hostdx.scenarios.fullstack.measurement.peer import Peer, new_token, open_listener
+    from hostdx.scenarios.fullstack.measurement.peer import StreamPeer, new_peer_token, open_listener
 
     die_with_parent(os.getppid())
-    token = new_token()
+    token = new_peer_token()
     try:
         server_socket = open_listener(bind, port)
     except (OSError, TypeError, UnicodeError) as error:  # the latter two: of a name that none can have
@@ -41,7 +41,7 @@ def peer(bind: str, port: int, seconds: float) -> int:
         number = server_socket.getsockname()[1]
         print_note(f"listening on port {number} for {seconds:g} s; the run on the other host takes")
         print_note(f"  --peer {bind or os.uname().nodename}:{number} --token {token}")
-        why = Peer(server_socket, token, seconds).serve_and_get_ending()
+        why = StreamPeer(server_socket, token, seconds).serve_and_get_ending()
     print_note(f"ended: {why}")
     sys.stderr.flush()
     sys.stdout.flush()

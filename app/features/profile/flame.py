@@ -35,7 +35,7 @@ def call_path_parts(result: CallPaths, _width: int) -> tuple[Part, ...]:
         for tree in map(merge_unnamed_addresses, result.value)
         for part in (
             Picture(tuple(changed_function_lines(tree)), flame_svg(tree)),
-            *tree.seconds_inside_calls,
+            *tree.system_call_parts,
         )
     )
 

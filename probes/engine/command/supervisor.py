@@ -19,7 +19,7 @@ from hostdx.probes.children.parent_death import die_with_parent
 from hostdx.probes.engine.command import energy, group_counters, perf_events, process_tree, taskstats, topdown
 from hostdx.probes.engine.command.command_timeline import Sample, TreeTimeline
 from hostdx.probes.engine.loads.memory_policy import prefer_node
-from hostdx.probes.engine.priority import set_priority
+from hostdx.probes.engine.priority import set_io_priority
 from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.profile.sampling import ProfileSampling
 
@@ -228,7 +228,7 @@ class Supervisor:
             if order["node"] is not None:
                 prefer_node(order["node"])
             if order["ionice"]:
-                set_priority(order["ionice"])
+                set_io_priority(order["ionice"])
             if order["nice"]:
                 os.nice(order["nice"])
             argv, environment = order["argv"], order["env"]

@@ -107,7 +107,7 @@ class TaskExitListener:
             except OSError:  # ENOBUFS
                 self._complete = False
                 return
-            self._ended += ended_tasks(message, self._family)
+            self._ended += parse_ended_tasks(message, self._family)
             self._complete = len(self._ended) <= MAX_TASKS
 
     def ended_tasks_below(self, ancestor: int) -> list[EndedTask] | None:
@@ -152,7 +152,7 @@ def task_time_if_complete(ended: list[EndedTask] | None, reaped: set[int], cpu_s
     )
 
 
-def ended_tasks(message: bytes, family: int) -> Iterator[EndedTask]:
+def parse_ended_tasks(message: bytes, family: int) -> Iterator[EndedTask]:
     """Of one datagram; a layout that is not known gives nothing."""
     at = 0
     while at + _HEAD <= len(message):

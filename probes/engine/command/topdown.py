@@ -149,13 +149,13 @@ def _amd_width(cpuinfo: str) -> int:
 
 
 def _read_config(folder: Path, event: str) -> int | None:
-    return event_config(
+    return perf_event_config(
         _read_text_or_empty(folder / "events" / event),
         lambda name: _read_text_or_empty(folder / "format" / name),
     )
 
 
-def event_config(terms: str, format_of: Callable[[str], str]) -> int | None:
+def perf_event_config(terms: str, format_of: Callable[[str], str]) -> int | None:
     """Of `event=0x3c,umask=0x1`, each field at its bits as sysfs's `format` has them
     (`config:0-7,32-35`); None where one is not plain bits of `config`, and of nothing.
     """

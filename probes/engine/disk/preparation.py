@@ -66,7 +66,7 @@ async def fill_files(
 
     for directory, file in files:
         try:
-            await pool.run_long("fill", report_written, fd=file.fd, bytes=file.bytes)
+            await pool.run_long_command("fill", report_written, fd=file.fd, bytes=file.bytes)
         except WorkerFailed as error:
             raise BenchRefused(
                 f"{directory}: writing the test file of {units.format_size(file.bytes)} failed: "

@@ -181,7 +181,8 @@ class StorageBench:
                 return [
                     file
                     for kind, size in sizes
-                    if kind in kinds and (file := self._files.lay_file(kind, directory, self.directory, size))
+                    if kind in kinds
+                    and (file := self._files.make_file(kind, directory, self.directory, size))
                 ]
         except OSError as error:
             raise cannot_use_error(self.directory, error) from error
@@ -381,7 +382,7 @@ class StorageBench:
 
     async def close(self) -> None:
         """End the workers and close the files, which frees their space. It may be called twice."""
-        await self.crew.leave_files(self._inherited_fds())
+        await self.crew.forget_descriptors(self._inherited_fds())
         await asyncio.to_thread(self._files.close)
 
     def _inherited_fds(self) -> list[int]:

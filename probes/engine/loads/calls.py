@@ -21,7 +21,7 @@ from hostdx.probes.engine.loads.pinned_loads import (
     make_compress,
     make_hash,
     make_integer,
-    make_placed,
+    make_placed_operation,
     make_system_call,
 )
 from hostdx.probes.engine.spec import LoadSpec
@@ -290,5 +290,5 @@ MAKERS: dict[str, Callable[[LoadSpec], Made]] = {
     "delete": make_delete,
     "tcp": make_tcp,
     "udp": make_udp,
-    "placed": make_placed,
+    "placed": make_placed_operation,
 }

@@ -188,7 +188,7 @@ _buffers: dict[Key, mmap.mmap] = {}
 _chains: dict[Key, PointerChain] = {}
 
 
-def make_placed(spec: LoadSpec) -> tuple[Operation, Callable[[int], None]]:
+def make_placed_operation(spec: LoadSpec) -> tuple[Operation, Callable[[int], None]]:
     """spec: work, cpus (affinity), node (of the memory; null: where the kernel likes), page
     (`small`, `huge`, ``), bytes, store (whose buffers), peer (CPUs of the loopback's other end).
 

@@ -16,12 +16,12 @@ def captured_file_name(argv: tuple[str, ...]) -> str:
     return flat.strip(" ._-")[:255]
 
 
-def setting_key(path: str) -> str:
+def sysctl_key_of(path: str) -> str:
     """The name that `sysctl -a` prints for a file of /proc/sys: dots and slashes change places."""
     return path.removeprefix("/proc/sys/").translate(str.maketrans("/.", "./"))
 
 
-def parse_settings(text: str) -> dict[str, str]:
+def parse_sysctl_output(text: str) -> dict[str, str]:
     """The output of `sysctl -a`."""
     pairs = (line.partition(" = ") for line in text.splitlines())
     return {key.strip(): value.strip() for key, equals, value in pairs if equals}

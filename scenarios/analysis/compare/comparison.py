@@ -32,7 +32,7 @@ from hostdx.scenarios.analysis.compare.run_summary import (
 from hostdx.scenarios.contract.plan import Metric
 from hostdx.scenarios.triage.knowledge.differences import DifferencePattern, load_difference_patterns
 from hostdx.scenarios.triage.knowledge.kernels import KernelFault, kernel_faults_of_release
-from hostdx.scenarios.triage.knowledge.loads import load_group_of, load_scores
+from hostdx.scenarios.triage.knowledge.loads import list_scores, load_group_of
 
 MEAN = Metric(name="geometric mean", unit="")
 MEMORY = Metric(name=MEAN.name, unit="B", better="less")
@@ -47,7 +47,7 @@ def compare_unscored_load_groups(
 
     A group of loads with metrics of several sorts has a mean of each: IOPS and latency together mean nothing.
     """
-    scored = {load for score in load_scores().entries for part in score.parts for load in part}
+    scored = {load for score in list_scores().entries for part in score.parts for load in part}
     by_group: dict[str, dict[str, list[FigureKey]]] = {}
     keys = _keys_in_all_runs(a, b)
     metrics = Counter((key.workload, key.variant) for key in keys)
@@ -74,12 +74,12 @@ def effects_on_scores(a: Sequence[RunSummary], b: Sequence[RunSummary], *, margi
     for key in _keys_in_all_runs(a, b):
         by_load.setdefault(key.workload, []).append(key)
     wanted: Means = {}
-    for score in load_scores().entries:
+    for score in list_scores().entries:
         if all(load in by_load for part in score.parts for load in part):
             wanted[FigureKey(score.name, MEAN.name)] = tuple(
                 tuple(k for load in part for k in by_load[load]) for part in score.parts
             )
-    scales = {score.name: score.scale for score in load_scores().entries}
+    scales = {score.name: score.scale for score in list_scores().entries}
     return [
         msgspec.structs.replace(e, a=e.a / scales[e.title], b=e.b / scales[e.title])
         for e in _mean_effects(a, b, wanted, margin)
@@ -178,7 +178,7 @@ _TELLS: dict[str, tuple[FactKey, Callable[[Json], bool]]] = {
 }
 
 
-def release_of(run: RunSummary) -> str:
+def kernel_release_of(run: RunSummary) -> str:
     return _kernel_fact(run, "release")
 
 
@@ -187,7 +187,7 @@ def kernel_faults_by_side(a: Sequence[RunSummary], b: Sequence[RunSummary]) -> t
     sides_by_fault: dict[tuple[str, str], tuple[list[str], KernelFault]] = {}
     for side, runs in (("A", a), ("B", b)):
         for run in runs:
-            release = release_of(run)
+            release = kernel_release_of(run)
             for fault in kernel_faults_of_release(release, _kernel_fact(run, "build")):
                 if fault.quiet or _is_ruled_out(fault, run):
                     continue
@@ -328,7 +328,7 @@ def _recorded_side(runs: Sequence[RunSummary], twins: tuple[tuple[str, str], ...
     return RecordedSide(
         names=tuple(run.name for run in runs),
         hosts=tuple(dict.fromkeys(run.host for run in runs)),
-        kernels=tuple(dict.fromkeys(r for run in runs if (r := release_of(run)))),
+        kernels=tuple(dict.fromkeys(r for run in runs if (r := kernel_release_of(run)))),
         scenarios=tuple(dict.fromkeys(run.scenario for run in runs)),
         runs=len(runs),
         boots=len({run.boot for run in runs if run.boot}),

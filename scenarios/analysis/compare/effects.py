@@ -209,7 +209,7 @@ def _load_effect(
     if allowance is not None:
         wider = RUNS_OVER_BLOCKS if basis == "blocks" else 1.0
         reach = math.hypot(wider * reach, normal_quantile(1 - level / 2) * allowance * math.sqrt(2))
-        reach += slowdown_by_others(others_cpu)
+        reach += log_slowdown_by_others(others_cpu)
     return Effect(
         key=key,
         title=load.title,
@@ -235,7 +235,7 @@ def _load_effect(
     )
 
 
-def slowdown_by_others(share: float) -> float:
+def log_slowdown_by_others(share: float) -> float:
     """Return the logarithm of how many times slower a load is that gets what others leave of the CPUs."""
     return -math.log1p(-min(share, MAX_OTHERS_CPU))
 
@@ -317,7 +317,7 @@ def is_different_in_these_runs(effect: Effect) -> bool:
     if not effect.is_undecided or effect.unrepeated is None or effect.ci95 is None:
         return False
     low, high = effect.ci95
-    others = math.exp(slowdown_by_others(effect.others_cpu))
+    others = math.exp(log_slowdown_by_others(effect.others_cpu))
     return not (low <= others and high >= 1 / others) and not is_within_margin(effect)
 
 

@@ -38,9 +38,9 @@ _SUMMARIES = ("import.summary", "trend.overview", QUIET)
 _MAX_TABLE_ROWS = 500
 
 
-def recording_events(pile: ResultSet, began: ev.Began) -> list[ev.AnyEvent]:
+def recording_events(results: ResultSet, began: ev.Began) -> list[ev.AnyEvent]:
     """`began` is the first. Times only order the events, hundredths of a second apart: a replay shows them at once."""
-    files, order = pile.files, pile.order
+    files, order = results.files, results.order
     blocks = list(_result_blocks(order))
     body: list[ev.AnyEvent] = []
     if len(files) == 1:
@@ -51,7 +51,7 @@ def recording_events(pile: ResultSet, began: ev.Began) -> list[ev.AnyEvent]:
         ]
         body += list(_sample_events(files[0]))
     body += blocks
-    body += [msgspec.structs.replace(s, t=0.0) for s in series_verdicts(pile.courses)]
+    body += [msgspec.structs.replace(s, t=0.0) for s in series_verdicts(results.courses)]
     end = max([0.0, *(e.t for e in body)])
     last: list[ev.AnyEvent] = [ImportedFiles(t=end, value=_imported_files(files))]
     if len(files) == 1 and files[0].timeline is not None:
@@ -60,11 +60,11 @@ def recording_events(pile: ResultSet, began: ev.Began) -> list[ev.AnyEvent]:
     contradictions = _contradicted_values(files)
     if contradictions:
         last.append(Contradictions(t=end, value=contradictions))
-    if pile.boxes:
-        last.append(Boxes(t=end, value=pile.boxes))
-    if pile.courses:
-        last.append(HistoriesResult(t=end, value=_histories_of(pile.courses, order)))
-    last += [ev.Found(t=end, finding=f) for f in _all_findings(pile)]
+    if results.boxes:
+        last.append(Boxes(t=end, value=results.boxes))
+    if results.courses:
+        last.append(HistoriesResult(t=end, value=_histories_of(results.courses, order)))
+    last += [ev.Found(t=end, finding=f) for f in _all_findings(results)]
     fatal = next((f for f in files if f.result.is_fatal), None) if len(files) == 1 else None
     reason = "the file holds no measurement" if fatal is not None else None
     last.append(ev.RunEnded(t=end, status="done", reason=reason))

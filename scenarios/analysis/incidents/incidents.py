@@ -23,7 +23,7 @@ from hostdx.probes.imports.sample_series import (
     thin_series,
 )
 from hostdx.scenarios.contract import ranges as of
-from hostdx.scenarios.contract.knowledge_file import read_tables
+from hostdx.scenarios.contract.knowledge_file import read_toml_tables
 from hostdx.scenarios.experiment.statistics.distributions import t_quantile
 
 SPREADS = 6.0  # of the quiet values, that a value must lie above their level
@@ -232,7 +232,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
 @lru_cache(maxsize=1)
 def watched_metrics() -> tuple[WatchedMetric, ...]:
     """Raises ValueError where the table is wrong."""
-    entries = read_tables(Path(__file__).with_name("watched.toml"))["metric"]
+    entries = read_toml_tables(Path(__file__).with_name("watched.toml"))["metric"]
     return tuple(msgspec.convert(entries, list[WatchedMetric]))
 
 

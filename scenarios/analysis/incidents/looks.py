@@ -70,7 +70,7 @@ def resources_used(use: ProcessUse) -> tuple[float, float, float]:
     return use.cpus, use.io_rate, use.major_faults
 
 
-def find_process(looks: Sequence[HostLook], incident: Incident) -> tuple[ProcessUse, float] | None:
+def culprit_use(looks: Sequence[HostLook], incident: Incident) -> tuple[ProcessUse, float] | None:
     """Return, of the processes of the culprit's name, what the user whose processes did most during the incident did in
     its busiest look, and this user's share of what all of that name did.
     """

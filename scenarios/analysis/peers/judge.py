@@ -187,7 +187,7 @@ def _fleet_outlier(
 ) -> FleetOutlier:
     mine = tuple(item for item in judged if item.node == name and item.is_different)
     others = {item.node for item in judged if item.is_different}
-    number = screened.group_of()[name]
+    number = screened.group_by_node()[name]
     group = groups[number]
     peers = [place for place in group if table.nodes[place] not in others][:_MAX_PEERS]
     moved = {load_group_of(screened.columns[item.column].key.workload).name for item in mine}

@@ -128,7 +128,7 @@ class PeerCheck(msgspec.Struct, frozen=True, kw_only=True):
     suspects: dict[str, tuple[int, ...]]
     margin: float
 
-    def group_of(self) -> dict[str, int]:
+    def group_by_node(self) -> dict[str, int]:
         return {name: n for n, group in enumerate(self.groups) for name in group.nodes}
 
 
@@ -194,7 +194,7 @@ def peers_for(screened: PeerCheck, suspects: Iterable[str], seed: int) -> tuple[
 
     Other ones with each seed: give each round its own.
     """
-    groups = screened.group_of()
+    groups = screened.group_by_node()
     draw = random.Random(seed)
     drawn: list[str] = []
     for number in sorted({groups[name] for name in suspects if name in groups}):

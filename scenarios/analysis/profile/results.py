@@ -53,7 +53,7 @@ class PathTree(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[CallNode, ...]
 
     @property
-    def seconds_inside_calls(self) -> tuple[Part, ...]:
+    def system_call_parts(self) -> tuple[Part, ...]:
         """Thread seconds within each system call: `strace -w` and `perf trace` count them so, computing included."""
         within: list[tuple[str, str]] = []  # of each node: the first caller of all, the call that it lies in
         sums: dict[str, dict[str, list[float]]] = {}

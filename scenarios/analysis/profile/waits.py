@@ -9,7 +9,7 @@ import msgspec
 
 from hostdx.probes.profile.syscall_names import syscall_name, system_call_names
 from hostdx.probes.profile.wait_samples import WaitSample
-from hostdx.scenarios.contract.knowledge_file import read_tables
+from hostdx.scenarios.contract.knowledge_file import read_toml_tables
 
 FILE = Path(__file__).with_name("waits.toml")
 CALLS = 2  # of a wait that are named
@@ -47,7 +47,7 @@ class WaitTotal(msgspec.Struct, frozen=True):
 @cache
 def load_wait_kinds() -> tuple[WaitKindEntry, ...]:
     """Raises ValueError that names the file where it is wrong."""
-    return tuple(msgspec.convert(read_tables(FILE).get("wait", []), list[WaitKindEntry]))
+    return tuple(msgspec.convert(read_toml_tables(FILE).get("wait", []), list[WaitKindEntry]))
 
 
 @cache

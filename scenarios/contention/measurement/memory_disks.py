@@ -25,7 +25,7 @@ TIMEOUT_S = 30.0
 _HOLD = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def makeable_kinds() -> tuple[str, ...]:
+def makeable_file_systems() -> tuple[str, ...]:
     """The kinds that this host has a mkfs for."""
     return tuple(kind for kind, argv in MAKERS.items() if find_tool(argv[0]) is not None)
 

@@ -40,7 +40,7 @@ class ContentionRequest(TypedDict, total=False):
     locks: bool
 
 
-class Server:
+class ContentionServer:
     def __init__(self) -> None:
         self._sides: list[int] = []
 
@@ -139,7 +139,7 @@ def _pressure_seconds() -> dict[str, float]:
 
 def main() -> None:
     die_with_parent(int(sys.argv[2]))
-    server = Server()
+    server = ContentionServer()
     for line in sys.stdin.buffer:
         try:
             answer = server.answer_request(json.loads(line))

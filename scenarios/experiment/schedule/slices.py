@@ -158,7 +158,7 @@ def longest_slice(
     return min(block_s, max(load.slice_s or MIN_SLICE_S, counted_s, switched_s))
 
 
-def length_event(t: float, workload: str, chosen: ChosenSliceLength) -> ev.SliceLengthChosen:
+def slice_length_event(t: float, workload: str, chosen: ChosenSliceLength) -> ev.SliceLengthChosen:
     quarter = chosen.quarter
     return ev.SliceLengthChosen(
         t=t,

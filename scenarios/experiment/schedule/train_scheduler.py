@@ -31,22 +31,22 @@ from hostdx.scenarios.experiment.schedule.slices import (
     ChosenSliceLength,
     WarmUpSlice,
     choose_slice_length,
-    length_event,
     longest_slice,
+    slice_length_event,
 )
 from hostdx.scenarios.experiment.scheduler import LoadScheduler, MeasuredGroups
 
 
 async def measure_in_blocks(
-    trains: BatchSource[object], order: Sequence[int], block_s: float, places: Sequence[int] = ()
+    batches: BatchSource[object], order: Sequence[int], block_s: float, places: Sequence[int] = ()
 ) -> MeasuredBatch:
     """Measure each window by itself, and wait for requests and unwritten data of one variant before the next begins."""
     parts: list[MeasuredBatch] = []
     before = None
     for at, side in enumerate(order):
         if side != before:
-            await trains.finish_requests()
-        parts.append(await trains.measure_batch([side], block_s, places=places[at : at + 1]))
+            await batches.finish_requests()
+        parts.append(await batches.measure_batch([side], block_s, places=places[at : at + 1]))
         if not parts[-1].order:  # it took far too long: no complete group can follow
             break
         before = side
@@ -54,7 +54,7 @@ async def measure_in_blocks(
 
 
 def batch_groups(
-    train: MeasuredBatch, variants: Sequence[str], first: int, places: Sequence[int] = (), loud: bool = False
+    batch: MeasuredBatch, variants: Sequence[str], first: int, places: Sequence[int] = (), loud: bool = False
 ) -> list[GroupBlocks]:
     """Return the complete groups of a batch, numbered from `first`: two slices of every variant each.
 
@@ -62,29 +62,29 @@ def batch_groups(
     """
     size = 2 * len(variants)
     groups = []
-    for number, at in enumerate(range(0, len(train.order) - size + 1, size)):
-        order = train.order[at : at + size]
+    for number, at in enumerate(range(0, len(batch.order) - size + 1, size)):
+        order = batch.order[at : at + size]
         place = places[number] if places else None
         group = GroupBlocks(first + number, [variants[n] for n in order], place, loud)
         for place, side in enumerate(order, at):
-            values = {metric: each[place] for metric, each in train.values.items()}
-            group.add(variants[side], Measured(seconds=train.lengths[place], values=values))
+            values = {metric: each[place] for metric, each in batch.values.items()}
+            group.add(variants[side], Measured(seconds=batch.lengths[place], values=values))
         groups.append(group)
     return groups
 
 
-def batch_as_group(train: MeasuredBatch, variants: Sequence[str], group: int) -> GroupBlocks:
+def batch_as_group(batch: MeasuredBatch, variants: Sequence[str], group: int) -> GroupBlocks:
     """Return the whole batch as one group, for figures that need many operations (p99)."""
     pooled = GroupBlocks(group, variants)
-    for variant, side in zip(variants, train.sides, strict=True):
+    for variant, side in zip(variants, batch.sides, strict=True):
         pooled.add(variant, side)
     return pooled
 
 
-def warm_up_slices(train: MeasuredBatch, variants: Sequence[str], onset_s: float) -> list[WarmUpSlice]:
+def warm_up_slices(batch: MeasuredBatch, variants: Sequence[str], onset_s: float) -> list[WarmUpSlice]:
     """Return the slices right after a switch, with the rates within them, without the first `onset_s` seconds."""
     each = zip(
-        train.order, [None, *train.order], train.lengths, train.operations, train.quarters, strict=False
+        batch.order, [None, *batch.order], batch.lengths, batch.operations, batch.quarters, strict=False
     )
     return [
         WarmUpSlice(variants[n], s + onset_s, count, within)
@@ -95,7 +95,7 @@ def warm_up_slices(train: MeasuredBatch, variants: Sequence[str], onset_s: float
 
 def batch_event(
     t: float,
-    train: MeasuredBatch,
+    batch: MeasuredBatch,
     workload: Workload,
     variants: Sequence[str],
     groups: Sequence[GroupBlocks],
@@ -112,28 +112,28 @@ def batch_event(
             for key, value in group.log_ratios(workload, pairs).items():
                 ratios.setdefault(key, []).append(round(value, 5))
     size = 2 * len(variants)
-    words = "".join(ev.SIDES[n] for n in train.order)
-    sides = dict(zip(variants, train.sides, strict=True))
+    words = "".join(ev.SIDES[n] for n in batch.order)
+    sides = dict(zip(variants, batch.sides, strict=True))
     return ev.SliceBatch(
         t=t,
         workload=workload.id,
         index=index,
         group=groups[0].index if groups else 0,
-        seconds=round(train.seconds, 4),
-        slice_s=round(train.slice_s, 5),
+        seconds=round(batch.seconds, 4),
+        slice_s=round(batch.slice_s, 5),
         variants=list(variants),
         order=" ".join(words[at : at + size] for at in range(0, len(words), size)),
-        values={metric: [float(f"{v:.5g}") for v in each] for metric, each in train.values.items()},
+        values={metric: [float(f"{v:.5g}") for v in each] for metric, each in batch.values.items()},
         log_ratios=ratios,
         places=[group.place for group in groups if group.place is not None],
         phase=phase,
         operations={v: side.operations for v, side in sides.items()},
         bytes={v: side.bytes for v, side in sides.items() if side.bytes},
-        device_bytes=train.device_bytes,
+        device_bytes=batch.device_bytes,
         cpu_s=round(sum(side.cpu_s for side in sides.values()), 4),
-        waited_s=round(train.waited_s, 4),
+        waited_s=round(batch.waited_s, 4),
         p50_ns={v: side.p50_ns for v, side in sides.items() if side.p50_ns is not None},
-        p99_ns={v: p99 for v in sides if (p99 := batch_as_group(train, variants, 0).p99_ns(v)) is not None},
+        p99_ns={v: p99 for v in sides if (p99 := batch_as_group(batch, variants, 0).p99_ns(v)) is not None},
         histogram={v: coarser_buckets(side.histogram, COARSE) for v, side in sides.items() if side.histogram},
         disturbed=disturbed,
     )
@@ -239,7 +239,7 @@ class BatchScheduler(LoadScheduler):
     def _end_warm_up(self, chosen: ChosenSliceLength) -> bool:
         chosen = chosen._replace(onset_s=max(chosen.onset_s, self.workload.slice_onset_s))
         self.slice_s, self.onset_s = chosen.seconds, chosen.onset_s
-        self.run.emit(length_event(self.run.elapsed_s(), self.workload.id, chosen))
+        self.run.emit(slice_length_event(self.run.elapsed_s(), self.workload.id, chosen))
         self._by_operations = chosen.why in ("operations", "block") and not self.onset_s
         self._rate = chosen.rate
         return True

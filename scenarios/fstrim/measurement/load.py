@@ -33,7 +33,7 @@ class EngineSettings(NamedTuple):
     budget: WriteBudget
 
 
-class BuiltInLoad:
+class BuiltInTrimLoad:
     """hostdx's own load. All metrics are "more is better"."""
 
     def __init__(self, ground: EngineSettings) -> None:
@@ -68,7 +68,7 @@ class BuiltInLoad:
         await self.reads.close()
 
 
-class CommandLoad(BuiltInLoad):
+class CommandTrimLoad(BuiltInTrimLoad):
     """The user's own command instead of the churn; its TMPDIR and working directory are the private one.
 
     It is killed when the budget is spent, and not started again where a run like the last would exceed it.

@@ -10,7 +10,7 @@ from hostdx.scenarios.contract.model import Run
 from hostdx.scenarios.contract.plan import Workload
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
 from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks
-from hostdx.scenarios.fstrim.measurement.load import CHURN_ID, REFERENCE_ID, BuiltInLoad
+from hostdx.scenarios.fstrim.measurement.load import CHURN_ID, REFERENCE_ID, BuiltInTrimLoad
 from hostdx.scenarios.fstrim.measurement.trim import MIN_BLOCK_S, TrimPattern, max_repeated_blocks
 
 
@@ -43,7 +43,7 @@ class PhaseMeasurer:
     def __init__(
         self,
         run: Run,
-        engine: BuiltInLoad,
+        engine: BuiltInTrimLoad,
         loads: Sequence[Workload],
         pattern: TrimPattern,
         block_bytes: int,

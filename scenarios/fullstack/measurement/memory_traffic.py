@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-from hostdx.probes.engine.command.topdown import DEVICES, event_config
+from hostdx.probes.engine.command.topdown import DEVICES, perf_event_config
 from hostdx.probes.number_text import parse_real, parse_unsigned
 from hostdx.probes.profile.perf_ring import open_event
 from hostdx.probes.reading.host import Host
@@ -50,7 +50,7 @@ def _find_counters(host: Host) -> Iterator[TrafficCounter]:
         event_terms = {event: host.read_word(f"{device}/events/{event}") for event in EVENTS}
         terms = [(event, words) for event, words in event_terms.items() if is_present(words)]
         for event, words in terms or [("", words) for words in UMC if name.startswith("amd")]:
-            config = event_config(words, partial(_read_format_bits, host, device))
+            config = perf_event_config(words, partial(_read_format_bits, host, device))
             unit, scale = (
                 host.read_word(f"{device}/events/{event}.{suffix}") for suffix in ("unit", "scale")
             )

@@ -13,7 +13,7 @@ from hostdx.probes.children.bounded_wait import reap_or_kill
 from hostdx.probes.engine.namespaces import (
     RECEIVER_LINK,
     SENDER_LINK,
-    Namespaces,
+    NetNamespaces,
     connect_by_veth_pair,
     draw_lab_addresses,
 )
@@ -35,11 +35,11 @@ def own_links(
     Connections stay in the namespace that they were made in. Returns whether it took a user namespace, and of which
     links the setting could not be made, and why. Raises BenchRefused.
     """
-    first: Namespaces | None = None
+    first: NetNamespaces | None = None
     unset = {}
     cpus = sorted(os.sched_getaffinity(0))
     for number, link in enumerate(links):
-        spaces = Namespaces.make() if first is None else first.make_second_pair()
+        spaces = NetNamespaces.make() if first is None else first.make_second_pair()
         first = first or spaces
         addresses = draw_lab_addresses()
         connect_by_veth_pair(spaces, addresses, ipv6=False, queues=len(cpus) if link.spread == "xps" else 1)

@@ -85,7 +85,7 @@ MAX_WRONG = 32  # greetings without the token
 MAX_STRANGERS = 256  # connections that have not greeted yet, at once
 
 
-def new_token() -> str:
+def new_peer_token() -> str:
     return secrets.token_hex(TOKEN_BYTES // 2)
 
 
@@ -118,7 +118,7 @@ class _Stranger:
         self.address, self.since, self.greeted_bytes = address, since, b""
 
 
-class Peer:
+class StreamPeer:
     """`serve_and_get_ending` returns why it ended; the caller ends the process then, for its threads may still wait
     for bytes.
     """
@@ -271,9 +271,9 @@ def has_stdin_ended() -> bool:
 
 def main(address: str, seconds: float, port: int = 0) -> int:
     """Says where it listens as one JSON line, then serves until its standard input ends or one of the others."""
-    token = new_token()
+    token = new_peer_token()
     with open_listener(address, port) as server:
         line = {"hostdx_peer": 1, "port": server.getsockname()[1], "token": token}
         os.write(1, json.dumps(line).encode() + b"\n")
-        Peer(server, token, seconds, has_stdin_ended).serve_and_get_ending()
+        StreamPeer(server, token, seconds, has_stdin_ended).serve_and_get_ending()
     os._exit(0)  # threads may still wait for bytes

@@ -43,7 +43,7 @@ class RemotePeer:
     @classmethod
     async def start(cls, host: str, token: str, seconds: float) -> RemotePeer:
         """On `host` over ssh; or, by `HOST:PORT` and its token, one that was started by hand. Raises BenchRefused."""
-        if why := unfit_reason(host, token):
+        if why := peer_name_problem(host, token):
             raise BenchRefused(why)
         if token and (match := _BY_HAND.fullmatch(host)):
             return cls(match[1].strip("[]"), PeerLine(1, int(match[2]), token), None)
@@ -72,7 +72,7 @@ class RemotePeer:
             await _end_process(self._process)
 
 
-def unfit_reason(host: str, token: str) -> str:
+def peer_name_problem(host: str, token: str) -> str:
     """Return why that names no peer; empty where it does."""
     by_hand = _BY_HAND.fullmatch(host)
     if not _HOST.fullmatch(host.strip("[]")) and not by_hand:

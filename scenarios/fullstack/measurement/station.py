@@ -40,9 +40,9 @@ from hostdx.scenarios.fullstack.measurement.peer import (
     USAGE,
     USED,
     WELCOME,
-    Peer,
+    StreamPeer,
     greeting_bytes,
-    new_token,
+    new_peer_token,
     open_listener,
     receive_bytes,
     set_keepalive,
@@ -56,7 +56,7 @@ LEAD_S = 0.002
 PEER_S = 3600.0
 
 
-class Station:
+class StreamStation:
     def __init__(self) -> None:
         self._host = Host()
         self._workers: list[StreamWorker] = []
@@ -219,18 +219,18 @@ def _connect_to_peer(address: str, port: int, token: str) -> socket.socket:
 
 def _fork_peer(address: str) -> PeerAddress:
     """Start a peer of our own on this address of the namespace that we are in."""
-    port, token = open_listener(address), new_token()
+    port, token = open_listener(address), new_peer_token()
     number = int(port.getsockname()[1])
 
     def run_peer() -> None:
-        Peer(port, token, PEER_S).serve_and_get_ending()
+        StreamPeer(port, token, PEER_S).serve_and_get_ending()
 
     fork_partner(run_peer, own_fds=(0,))
     port.close()
     return PeerAddress(address, number, token)
 
 
-def answer_request_line(station: Station, line: bytes) -> Answer:
+def answer_request_line(station: StreamStation, line: bytes) -> Answer:
     """A failure of any kind is an answer."""
     try:
         return station.answer_request(requests.decode(line))
@@ -250,7 +250,7 @@ def main() -> None:
     die_with_parent(int(sys.argv[2]))
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # nothing but answers may reach the parent
-    station = Station()
+    station = StreamStation()
     for line in sys.stdin.buffer:
         out.write(msgspec.json.encode(answer_request_line(station, line)) + b"\n")
     os._exit(0)

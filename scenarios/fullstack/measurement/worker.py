@@ -49,7 +49,7 @@ _ZEROCOPY, _COPIED = 5, 1  # SO_EE_ORIGIN_ZEROCOPY, SO_EE_CODE_ZEROCOPY_COPIED
 _WAIT_S = 30.0
 
 
-class ZeroCopy:
+class ZeroCopySender:
     """Of one connection. `sends`: until now; `copied`: those of the ones that are done."""
 
     def __init__(self, connection: socket.socket) -> None:
@@ -142,11 +142,11 @@ class StreamWorker:
             if not fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_DIRECT:
                 self._direct[way] = self._plain[way]
         os.posix_fadvise(self._plain["out"], 0, 0, os.POSIX_FADV_RANDOM)
-        self._ahead = read_ahead(read_fd)
+        self._ahead = read_ahead_bytes(read_fd)
         self._behind = 0  # the last window of the file that began to be written
         self._asked = 0  # of the file, until where it was asked for
         self._disk_buffer, self._buffer = _random_buffer(), _random_buffer()
-        self._zero_copies = [ZeroCopy(connection) for connection in connections]
+        self._zero_copies = [ZeroCopySender(connection) for connection in connections]
         self._lent: deque[tuple[mmap.mmap, int]] = deque()
         self._pipe = os.pipe()
         try:
@@ -267,7 +267,7 @@ class StreamWorker:
         self._read_chunk(fd, self._buffer)
         connection.sendall(self._buffer)
 
-    def _read_and_lend(self, fd: int, zero: ZeroCopy) -> None:
+    def _read_and_lend(self, fd: int, zero: ZeroCopySender) -> None:
         """From buffers in turn: one that was sent is the kernel's until it says that it has done with it."""
         buffer, until = self._lent.popleft() if len(self._lent) > MIN_WAITING else (_random_buffer(), 0)
         zero.wait(until)
@@ -335,7 +335,7 @@ class _ByteCount:
         )  # fmt: skip
 
 
-def read_ahead(fd: int) -> int:
+def read_ahead_bytes(fd: int) -> int:
     """Bytes that the kernel reads ahead of who reads this file in order, as its disk has it set."""
     device = os.fstat(fd).st_dev
     number = f"{os.major(device)}:{os.minor(device)}"

@@ -29,7 +29,7 @@ from hostdx.probes.engine.measured import (
 from hostdx.probes.engine.pool import WorkerPool
 from hostdx.probes.engine.spec import BlockReply, LoadSpec
 from hostdx.probes.engine.summary import block_cuts_s, combine_replies
-from hostdx.probes.engine.workloads import UNIT, WRITTEN_AT_MOST, EngineLoad, fio_directory, shell_line
+from hostdx.probes.engine.workloads import UNIT, WRITTEN_AT_MOST, EngineLoad, escape_fio_directory, shell_line
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.files.safe_read import read_shipped_toml
 from hostdx.probes.reading.host import Host
@@ -97,7 +97,7 @@ def fio_command(mix: WorkerMix, size_bytes: int, directory: str, rate: int | Non
     sizes = file_sizes_of_mixes(size_bytes, [mix])
     words = [
         "fio",
-        fio_directory(directory),
+        escape_fio_directory(directory),
         "--ioengine=psync",
         "--time_based",
         f"--runtime={mix.block_s:g}",

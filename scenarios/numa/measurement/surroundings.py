@@ -39,7 +39,7 @@ class CpuConditions(msgspec.Struct, frozen=True, kw_only=True):
     power_limit_w: float | None = None
 
 
-class Surveyor:
+class ConditionsSurvey:
     """`begin` and `end` around the measurement; two passes over /proc in all."""
 
     def __init__(self, host: Host, cpus: int, pids: Callable[[], tuple[int, ...]]) -> None:

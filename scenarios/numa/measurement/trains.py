@@ -45,7 +45,7 @@ def metrics_for(work: str) -> tuple[Metric, ...]:
     return (Metric(THROUGHPUT, "loops/s"), Metric(CPU_TIME, "µs/loop", better="less"))
 
 
-class PlacedTrains(BatchSource[PlacementSide]):
+class PlacedBatches(BatchSource[PlacementSide]):
     """One load on all sides. Each slice is an order of its own to the workers: moving them costs a millisecond."""
 
     def __init__(

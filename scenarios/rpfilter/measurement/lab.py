@@ -23,7 +23,7 @@ from hostdx.probes.engine.namespaces import (
     RECEIVER_LINK,
     SENDER_LINK,
     LabAddresses,
-    Namespaces,
+    NetNamespaces,
     connect_by_veth_pair,
     draw_lab_addresses,
 )
@@ -40,18 +40,18 @@ from hostdx.scenarios.rpfilter.measurement.lab_messages import (
     MeasureSlices,
     PacketsSent,
     Request,
-    SetUp,
+    SetUpRequest,
     requests,
 )
 from hostdx.scenarios.rpfilter.measurement.route_set import copy_and_count_routes
 from hostdx.scenarios.rpfilter.measurement.scheduling_delay import RunDelay
 from hostdx.scenarios.rpfilter.measurement.sender import (
     StopRequest,
+    open_udp_socket,
     send_packets,
-    tcp_block,
-    udp_block,
-    udp_slices,
-    udp_socket,
+    send_tcp_block,
+    send_udp_block,
+    send_udp_slices,
 )
 
 _LOOK_S = 0.1  # ten jiffies: enough to tell an idle CPU from one that serves a network card
@@ -88,7 +88,7 @@ _PROOF = 20  # packets sent to prove that a variant is what it says
 class NamespacePair:
     """Two namespaces with what is in them now."""
 
-    def __init__(self, namespaces: Namespaces) -> None:
+    def __init__(self, namespaces: NetNamespaces) -> None:
         self.namespaces = namespaces
         self.addresses: LabAddresses = draw_lab_addresses()
         self.treatment: Treatment | None = None  # active and proved
@@ -97,7 +97,7 @@ class NamespacePair:
         self._offload = True
         self._spoofing: dict[str, socket.socket] = {}
 
-    def set_up(self, request: SetUp) -> tuple[int, int]:
+    def set_up(self, request: SetUpRequest) -> tuple[int, int]:
         """Returns how many IPv6 and IPv4 routes were added."""
         connect_by_veth_pair(self.namespaces, self.addresses, ipv6=request.ipv6)
         added = copy_and_count_routes(self.namespaces, self.addresses, request.routes, ipv6=request.ipv6)
@@ -107,8 +107,8 @@ class NamespacePair:
         return added
 
     def _open_sockets(self, protocol: str, ends: tuple[str, str], spoofed: str) -> None:
-        self.sockets[protocol] = udp_socket(self.namespaces, ends[0], ends[1])
-        self._spoofing[protocol] = udp_socket(self.namespaces, spoofed, ends[1])
+        self.sockets[protocol] = open_udp_socket(self.namespaces, ends[0], ends[1])
+        self._spoofing[protocol] = open_udp_socket(self.namespaces, spoofed, ends[1])
 
     def apply_treatment(self, treatment: Treatment, *, offload: bool) -> int:
         """Loads the variant and proves it: honest packets arrive, and spoofed ones only where they should.
@@ -175,7 +175,7 @@ class Lab:
     """The pairs of namespaces: one for each variant where they are measured in turn, else the first alone."""
 
     def __init__(self) -> None:
-        self.pairs = [NamespacePair(Namespaces.make())]
+        self.pairs = [NamespacePair(NetNamespaces.make())]
         self.stop = StopRequest()
         self.cpu = quietest_cpu()
         os.sched_setaffinity(0, {self.cpu})
@@ -189,13 +189,13 @@ class Lab:
         self.stop.asked = False
         if isinstance(request, MeasureSlices):
             return self._measure_batch(request)
-        if isinstance(request, SetUp) and request.pair == len(self.pairs) < MAX_PAIRS:
+        if isinstance(request, SetUpRequest) and request.pair == len(self.pairs) < MAX_PAIRS:
             self.pairs.append(NamespacePair(self.pairs[0].namespaces.make_second_pair()))
         if isinstance(request, MeasureRequest):
             return self._send_and_count_packets(request, self.pairs[0])
         pair = self.pairs[request.pair]
         pair.namespaces.enter("receiver")
-        if isinstance(request, SetUp):
+        if isinstance(request, SetUpRequest):
             added = pair.set_up(request)
             return LabReady(
                 in_user_namespace=self.in_user_namespace,
@@ -210,9 +210,9 @@ class Lab:
         treatment = pair.active_treatment(request.protocol)
         if request.load == "tcp":
             ends = pair.addresses.ipv6 if request.protocol == "IPv6" else pair.addresses.ipv4
-            return PacketsSent(sent=tcp_block(pair.namespaces, ends[1], request.seconds, self.stop))
+            return PacketsSent(sent=send_tcp_block(pair.namespaces, ends[1], request.seconds, self.stop))
         before = pair.count_arrived_in_receiver(treatment)
-        sent = udp_block(pair.sockets[request.protocol], request.seconds, self.stop, self.held_up)
+        sent = send_udp_block(pair.sockets[request.protocol], request.seconds, self.stop, self.held_up)
         return PacketsSent(sent=sent, arrived=pair.count_arrived_in_receiver(treatment) - before)
 
     def _measure_batch(self, request: MeasureSlices) -> CountedSlices:
@@ -221,7 +221,7 @@ class Lab:
         treatments = {number: pair.active_treatment(request.protocol) for number, pair in used.items()}
         before = {number: pair.count_arrived_in_receiver(treatments[number]) for number, pair in used.items()}
         sockets = {number: pair.sockets[request.protocol] for number, pair in used.items()}
-        slices, sent = udp_slices(
+        slices, sent = send_udp_slices(
             sockets, request.order, request.slice_s, request.onset_s, self.stop, self.held_up
         )
         arrived = {

@@ -24,7 +24,7 @@ class SentPackets(msgspec.Struct, frozen=True, kw_only=True):
     stopped: bool = False
 
 
-class SetUp(msgspec.Struct, frozen=True, kw_only=True, tag="setup"):
+class SetUpRequest(msgspec.Struct, frozen=True, kw_only=True, tag="setup"):
     """Links, addresses and routes of a pair of namespaces; the pair is made where it is not there yet."""
 
     ipv6: bool
@@ -32,7 +32,7 @@ class SetUp(msgspec.Struct, frozen=True, kw_only=True, tag="setup"):
     pair: int = 0
 
 
-class Activate(msgspec.Struct, frozen=True, kw_only=True, tag="activate"):
+class ActivateRequest(msgspec.Struct, frozen=True, kw_only=True, tag="activate"):
     """`offload`: whether segmentation is left to the (virtual) card, so that large packets pass the hook as one."""
 
     treatment: Treatment
@@ -95,7 +95,7 @@ class LabFailed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
     kind: Literal["refused", "not applicable"]
 
 
-Request: TypeAlias = SetUp | Activate | MeasureRequest | MeasureSlices
+Request: TypeAlias = SetUpRequest | ActivateRequest | MeasureRequest | MeasureSlices
 Answer: TypeAlias = LabReady | PacketsSent | CountedSlices | LabFailed
 requests = msgspec.json.Decoder(Request)
 answers = msgspec.json.Decoder(Answer)

@@ -18,7 +18,7 @@ from hostdx.probes.engine.measured import (
 )
 from hostdx.scenarios.rpfilter.measurement.firewall_rules import Treatment
 from hostdx.scenarios.rpfilter.measurement.lab_messages import (
-    Activate,
+    ActivateRequest,
     Answer,
     CountedSlices,
     LabFailed,
@@ -28,7 +28,7 @@ from hostdx.scenarios.rpfilter.measurement.lab_messages import (
     PacketSlice,
     PacketsSent,
     Request,
-    SetUp,
+    SetUpRequest,
     answers,
 )
 from hostdx.scenarios.rpfilter.measurement.route_set import RouteSet
@@ -68,14 +68,14 @@ class LabNetwork:
     async def set_up(self, routes: RouteSet, *, ipv6: bool, pair: int = 0) -> LabReady:
         """Make links, addresses and routes of a pair of namespaces; return how many routes were added."""
         seconds = _ANSWER_S + 0.003 * (len(routes.ipv6) + len(routes.ipv4))
-        answer = await self._send_request(SetUp(ipv6=ipv6, routes=routes, pair=pair), seconds)
+        answer = await self._send_request(SetUpRequest(ipv6=ipv6, routes=routes, pair=pair), seconds)
         assert isinstance(answer, LabReady)
         return answer
 
     async def apply_treatment(self, treatment: Treatment, *, offload: bool = True, pair: int = 0) -> LabReady:
         """Make a variant active and check that it is. Raise MeasurementInvalid with the reason."""
         answer = await self._send_request(
-            Activate(treatment=treatment, offload=offload, pair=pair), _ANSWER_S
+            ActivateRequest(treatment=treatment, offload=offload, pair=pair), _ANSWER_S
         )
         assert isinstance(answer, LabReady)
         return answer

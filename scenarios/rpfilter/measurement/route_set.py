@@ -9,7 +9,7 @@ import msgspec
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
-from hostdx.probes.engine.namespaces import LabAddresses, Namespaces
+from hostdx.probes.engine.namespaces import LabAddresses, NetNamespaces
 
 MAX_ROUTES = 20_000  # half a millisecond each
 MAX_INTERFACES = 4
@@ -46,7 +46,7 @@ def _invented_prefixes(ipv6: bool) -> Iterator[str]:
 
 # The host's routes, copied into the receiving namespace: a reverse lookup costs by what it has to search.
 def copy_and_count_routes(
-    namespaces: Namespaces, addresses: LabAddresses, routes: RouteSet, *, ipv6: bool
+    namespaces: NetNamespaces, addresses: LabAddresses, routes: RouteSet, *, ipv6: bool
 ) -> tuple[int, int]:
     """Adds them through veth ends of their own in the receiver. Returns how many IPv6 and IPv4 routes were added."""
     with namespaces.enter_and_open_netlink("receiver") as netlink:

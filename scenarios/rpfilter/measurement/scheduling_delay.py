@@ -17,7 +17,7 @@ class RunDelay:
 
     def __init__(self, cpu: int) -> None:
         self._own = Path("/proc/thread-self/schedstat")
-        self._softirq = softirq_thread(cpu)
+        self._softirq = softirq_schedstat_path(cpu)
 
     def seconds_held_up(self) -> float:
         own = run_and_wait_ns(self._own)
@@ -36,7 +36,7 @@ def run_and_wait_ns(path: Path) -> tuple[int, int] | None:
         return None
 
 
-def softirq_thread(cpu: int, proc: Path = Path("/proc")) -> Path | None:
+def softirq_schedstat_path(cpu: int, proc: Path = Path("/proc")) -> Path | None:
     """The schedstat file of ksoftirqd/N: a child of kthreadd (pid 2), for anybody can bear the name."""
     for entry in os.scandir(proc):
         if not entry.name.isdecimal():

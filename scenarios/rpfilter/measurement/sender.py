@@ -19,7 +19,7 @@ from types import FrameType
 from hostdx.probes.children.bounded_wait import reap_or_kill
 from hostdx.probes.children.parent_death import die_with_parent
 from hostdx.probes.engine.measured import BenchRefused
-from hostdx.probes.engine.namespaces import Namespaces
+from hostdx.probes.engine.namespaces import NetNamespaces
 from hostdx.scenarios.rpfilter.measurement.lab_messages import PacketSlice, SentPackets
 from hostdx.scenarios.rpfilter.measurement.scheduling_delay import RunDelay
 
@@ -42,7 +42,7 @@ class StopRequest:
         self.asked = True
 
 
-def udp_socket(namespaces: Namespaces, source: str, target: str) -> socket.socket:
+def open_udp_socket(namespaces: NetNamespaces, source: str, target: str) -> socket.socket:
     """A connected UDP socket that belongs to the sending namespace."""
     namespaces.enter("sender")
     family = socket.AF_INET6 if ":" in target else socket.AF_INET
@@ -58,7 +58,7 @@ def send_packets(sock: socket.socket, count: int) -> None:
         sock.send(_PAYLOAD)
 
 
-def udp_block(sock: socket.socket, seconds: float, stop: StopRequest, held_up: RunDelay) -> SentPackets:
+def send_udp_block(sock: socket.socket, seconds: float, stop: StopRequest, held_up: RunDelay) -> SentPackets:
     """64-byte payloads as fast as one CPU makes them, for `seconds_held_up`."""
     send, payload, packets = sock.send, _PAYLOAD, 0
     held = held_up.seconds_held_up()
@@ -81,7 +81,7 @@ def udp_block(sock: socket.socket, seconds: float, stop: StopRequest, held_up: R
     )
 
 
-def udp_slices(
+def send_udp_slices(
     sockets: Mapping[int, socket.socket],
     order: Sequence[int],
     slice_s: float,
@@ -129,7 +129,7 @@ def _send_packets_until(send: Callable[[bytes], int], end: float, stop: StopRequ
             return packets, now
 
 
-def tcp_block(namespaces: Namespaces, target: str, seconds: float, stop: StopRequest) -> SentPackets:
+def send_tcp_block(namespaces: NetNamespaces, target: str, seconds: float, stop: StopRequest) -> SentPackets:
     """One TCP stream; a child process in the receiving namespace drains it and counts."""
     namespaces.enter("receiver")
     family = socket.AF_INET6 if ":" in target else socket.AF_INET

@@ -53,7 +53,7 @@ class NamespacePairs:
             self._count = number + 1
 
 
-class NetworkTrains(BatchSource[int]):
+class NetworkBatches(BatchSource[int]):
     """For small packets. A variant is the number of its pair of namespaces, loaded by `start_workers_and_rehearse`."""
 
     def __init__(self, bench: LabNetwork, pairs: NamespacePairs, trial: Trial) -> None:

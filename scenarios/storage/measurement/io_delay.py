@@ -120,14 +120,14 @@ async def _delay_by_tasks(
     while clock.now() - began < seconds - WINDOW_S / 2 and (pids := list_pids()):
         most = max(most, len(pids))
         paths = task_stat_paths(host, pids)
-        start, before = clock.now(), read_stats(host, paths)
+        start, before = clock.now(), read_task_stats(host, paths)
         after = before
         in_d = look_count = 0
         for number in range(LOOKS_PER_S):
             # Somewhere in its twentieth of a second: regular looks would beat with a periodic job.
             due = start + (number + jitter.random()) * WINDOW_S / LOOKS_PER_S
             await clock.sleep(max(0.0, due - clock.now()))
-            after = read_stats(host, paths) or after
+            after = read_task_stats(host, paths) or after
             in_d += any(task.state_letter == "D" for task in after)
             look_count += 1
         looks += look_count
@@ -217,6 +217,6 @@ def task_stat_paths(host: Host, pids: tuple[int, ...]) -> tuple[str, ...]:
     return tuple(paths[:MAX_TASKS])
 
 
-def read_stats(host: Host, paths: tuple[str, ...]) -> tuple[ProcessStat, ...]:
+def read_task_stats(host: Host, paths: tuple[str, ...]) -> tuple[ProcessStat, ...]:
     """One look at each; those that have ended are left out."""
     return tuple(stat for path in paths if (stat := read_stat(host, path)) is not None)

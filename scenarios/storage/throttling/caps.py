@@ -63,7 +63,7 @@ def limits_of_devices(io_limits: Sequence[IoLimit], devnos: Sequence[str]) -> li
 
 
 def find_throttles(
-    courses: Mapping[str, Sequence[BlockCompletions]],
+    series: Mapping[str, Sequence[BlockCompletions]],
     limits: Sequence[DiskLimit],
     *,
     virtual: bool,
@@ -77,10 +77,10 @@ def find_throttles(
     Of several, and where the CPU itself may be metered, only a limit that the kernel knows is believed. `withheld`: by
     load, the share of the CPU time that the hypervisor or a quota took.
     """
-    loads = list_cappable_loads(courses)
-    judged_loads = loads if turns == 1 and is_cpu_unmetered(courses) else []
+    loads = list_cappable_loads(series)
+    judged_loads = loads if turns == 1 and is_cpu_unmetered(series) else []
     seen_caps = {
-        name: cap for name in judged_loads if (cap := find_cap(courses[name], engine_load(name).workers))
+        name: cap for name in judged_loads if (cap := find_cap(series[name], engine_load(name).workers))
     }
     held = {
         name: cap
@@ -98,7 +98,7 @@ def find_throttles(
             ),
         )
     for name in loads:
-        if name not in held and (limit := _find_reached_limit(name, courses[name], limits, turns)):
+        if name not in held and (limit := _find_reached_limit(name, series[name], limits, turns)):
             _merge_throttle(
                 disk_throttles,
                 Throttle(unit=limit.unit, value=limit.value, loads=(name,), caps=(), limit=limit),
@@ -106,30 +106,30 @@ def find_throttles(
     return disk_throttles
 
 
-def list_cappable_loads(courses: Mapping[str, Sequence[BlockCompletions]]) -> list[str]:
+def list_cappable_loads(series: Mapping[str, Sequence[BlockCompletions]]) -> list[str]:
     """The loads that can run into a disk's cap."""
     return [
-        name for name in courses if engine_load(name).kind in ("read", "write") and not engine_load(name).sync
+        name for name in series if engine_load(name).kind in ("read", "write") and not engine_load(name).sync
     ]
 
 
 def watched_s(
-    courses: Mapping[str, Sequence[BlockCompletions]], withheld: Mapping[str, float] = MappingProxyType({})
+    series: Mapping[str, Sequence[BlockCompletions]], withheld: Mapping[str, float] = MappingProxyType({})
 ) -> float:
     """Seconds of load in which a throttle would have been named."""
-    paused = find_cpu_pauses(courses, withheld)
+    paused = find_cpu_pauses(series, withheld)
     loads = (
-        [name for name in list_cappable_loads(courses) if name not in paused]
-        if is_cpu_unmetered(courses)
+        [name for name in list_cappable_loads(series) if name not in paused]
+        if is_cpu_unmetered(series)
         else []
     )
-    parts = {name: [part for block in courses[name] for part in block.cut_into_parts()] for name in loads}
+    parts = {name: [part for block in series[name] for part in block.cut_into_parts()] for name in loads}
     return sum(part.seconds for cut in parts.values() if len(cut) > MIN_BLOCKS for part in cut)
 
 
-def is_cpu_unmetered(courses: Mapping[str, Sequence[BlockCompletions]]) -> bool:
+def is_cpu_unmetered(series: Mapping[str, Sequence[BlockCompletions]]) -> bool:
     """Return whether the control was measured and did not pause: under a CPU quota every load pauses."""
-    control = courses.get(CONTROL, ())
+    control = series.get(CONTROL, ())
     cap = find_cap(control)
     return sum(c.seconds for c in control) >= MIN_CONTROL_S and (cap is None or cap.form != "pauses")
 
@@ -140,11 +140,11 @@ def is_paused_by_cpu(cap: DiskCap, withheld: float) -> bool:
 
 
 def find_cpu_pauses(
-    courses: Mapping[str, Sequence[BlockCompletions]], withheld: Mapping[str, float]
+    series: Mapping[str, Sequence[BlockCompletions]], withheld: Mapping[str, float]
 ) -> dict[str, DiskCap]:
     """By load, the pauses in which this machine was given no CPU."""
     seen_caps = {
-        name: find_cap(courses[name], engine_load(name).workers) for name in list_cappable_loads(courses)
+        name: find_cap(series[name], engine_load(name).workers) for name in list_cappable_loads(series)
     }
     return {n: cap for n, cap in seen_caps.items() if cap and is_paused_by_cpu(cap, withheld.get(n, 0.0))}
 

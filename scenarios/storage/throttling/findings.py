@@ -40,20 +40,20 @@ MIN_EXCEEDED_S = 0.1
 def detect_throttles(
     host: Host,
     target: ComparedDirectory,
-    courses: Mapping[str, Sequence[BlockCompletions]],
+    series: Mapping[str, Sequence[BlockCompletions]],
     withheld: Mapping[str, float],
 ) -> list[Throttle]:
     """The caps of the disk below a directory, with what the kernel knows of them."""
-    return find_throttles(courses, limits_below(host, target), virtual=is_virtual(target), withheld=withheld)
+    return find_throttles(series, limits_below(host, target), virtual=is_virtual(target), withheld=withheld)
 
 
 def cpu_pause_findings(
-    courses: Mapping[str, Sequence[BlockCompletions]],
+    series: Mapping[str, Sequence[BlockCompletions]],
     withheld: Mapping[str, float],
     capped: Collection[str] = (),
 ) -> list[Finding]:
     """The loads whose pauses are this machine's own: what they reach is no figure of the disk."""
-    paused = {name: cap for name, cap in find_cpu_pauses(courses, withheld).items() if name not in capped}
+    paused = {name: cap for name, cap in find_cpu_pauses(series, withheld).items() if name not in capped}
     if not paused:
         return []
     evidence = tuple(

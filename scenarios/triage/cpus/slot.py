@@ -47,7 +47,7 @@ class NodeFreeCores(msgspec.Struct, frozen=True):
         return sum(map(len, self.caches))
 
 
-def choose_slot(
+def choose_pinning_slot(
     usable: UsableCpus, cores: int, taken_cpus: frozenset[int] = frozenset()
 ) -> PinningSlot | None:
     """None where there are fewer cores than asked even when shared."""

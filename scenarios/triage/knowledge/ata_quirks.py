@@ -18,7 +18,7 @@ class AtaQuirk(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     controller: tuple[int, ...] = ()
 
 
-def quirks_of(model: str, controller: int | None) -> tuple[AtaQuirk, ...]:
+def ata_quirks_of(model: str, controller: int | None) -> tuple[AtaQuirk, ...]:
     entries = load_entries("ata_quirks", "ata_quirk", AtaQuirk).entries
     return tuple(
         entry

@@ -34,18 +34,18 @@ class CompositeScore(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     scale: float = 1.0
 
 
-def load_groups() -> LoadedEntries[LoadGroup]:
+def list_load_groups() -> LoadedEntries[LoadGroup]:
     """A site's own first; our last one fits every load."""
     return load_entries("loads", "load_group", LoadGroup)
 
 
-def load_scores() -> LoadedEntries[CompositeScore]:
+def list_scores() -> LoadedEntries[CompositeScore]:
     return load_entries("loads", "score", CompositeScore)
 
 
 @lru_cache(maxsize=1024)
 def load_group_of(workload: str) -> LoadGroup:
     """By a load's id, or by the group's own name."""
-    groups = load_groups().entries
+    groups = list_load_groups().entries
     named_group = next((g for g in groups if g.name == workload), None)
     return named_group or next(g for g in groups if any(fnmatchcase(workload, p) for p in g.loads))

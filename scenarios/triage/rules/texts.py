@@ -17,7 +17,7 @@ import msgspec
 from hostdx.probes.units import DisplayQuantity
 from hostdx.scenarios.contract.finding import Confidence, Evidence, Finding, Remedy, Severity
 from hostdx.scenarios.contract.folders import SCENARIOS
-from hostdx.scenarios.contract.knowledge_file import read_tables
+from hostdx.scenarios.contract.knowledge_file import read_toml_tables
 from hostdx.scenarios.triage.rules.words import FORMS, as_line_to_type, value_text
 
 _T = TypeVar("_T", bound=msgspec.Struct)
@@ -79,7 +79,7 @@ class FindingTexts:
     def all_entries(self) -> dict[tuple[str, str], Entry]:
         """By kind and name. Raises ValueError that names the file and the entry which is wrong."""
         converted: dict[tuple[str, str], Entry] = {}
-        for kind, entries_by_name in read_tables(self.path).items():
+        for kind, entries_by_name in read_toml_tables(self.path).items():
             if kind not in _KINDS or not isinstance(entries_by_name, dict):
                 raise ValueError(f"{self.path}: {kind} is none of {', '.join(_KINDS)}")
             for name, entry in entries_by_name.items():

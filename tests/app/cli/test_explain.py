@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.app.cli.entry import run_command_line
-from hostdx.app.cli.telling.explain import SUMMARY_LABELS, read_page, summarize_page
+from hostdx.app.cli.telling.explain import SUMMARY_LABELS, read_explain_page, summarize_page
 from hostdx.scenarios.contract import registry
 from tests.every_case import every_case
 from tests.syntax import ROOT
@@ -32,7 +32,7 @@ def test_every_scenario_is_explained(name: str, capsys: pytest.CaptureFixture[st
     page = capsys.readouterr().out
     assert page.startswith(f"{name}:") and len(page) > 400
     assert run_command_line(["explain", name]) == 0
-    summary = summarize_page(read_page(registry.load_scenario(name)).rstrip("\n"), name)
+    summary = summarize_page(read_explain_page(registry.load_scenario(name)).rstrip("\n"), name)
     assert capsys.readouterr().out.rstrip("\n") == summary
     assert max(map(len, page.splitlines())) <= 100 and not re.search(r"^#|\*\*|`", page, re.MULTILINE)
 
@@ -63,4 +63,4 @@ def test_a_scenario_without_a_page_says_what_it_declares() -> None:
         id, title, question, why = "mine", "A title", "What is it?", "Because."
 
     Mine.__module__ = "builtins"
-    assert read_page(Mine()).startswith("# mine: A title")  # type: ignore[arg-type]
+    assert read_explain_page(Mine()).startswith("# mine: A title")  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from hostdx.app.cli.telling.triage import _triage_events, add_rate_evidence
-from hostdx.app.run.earlier_answer import read_line_rates, resolution_sentence
+from hostdx.app.run.earlier_answer import read_rates_alone, resolution_sentence
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding
@@ -71,11 +71,11 @@ def write_streams(folder: Path, name: str, wall: str, rate: float) -> None:
 
 
 def test_what_a_rule_says_of_a_disk_stands_beside_what_that_disk_gave_last(folder: Path) -> None:
-    assert read_line_rates() == {}
+    assert read_rates_alone() == {}
     write_streams(folder, "a.jsonl", "2026-01-02T03:04:05Z", 5e8)
     write_streams(folder, "b.jsonl", "2026-01-03T03:04:05Z", 9e8)
     write_run(folder, "c.jsonl", host=os.uname().nodename)
-    rates = read_line_rates()
+    rates = read_rates_alone()
     assert set(rates) == {"sda", "eth0"}
     assert "900 MB/s" in str(rates["sda"].value) and "2026-01-03" in rates["sda"].source
     findings = {
@@ -88,7 +88,7 @@ def test_what_a_rule_says_of_a_disk_stands_beside_what_that_disk_gave_last(folde
 def test_a_triage_tells_the_host_before_it_reads_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first facts of the home screen waited for them."""
     read: list[int] = []
-    monkeypatch.setattr("hostdx.app.run.earlier_answer.read_line_rates", lambda: read.append(1) or {})
+    monkeypatch.setattr("hostdx.app.run.earlier_answer.read_rates_alone", lambda: read.append(1) or {})
     triage_events = _triage_events(Host(), None, facts=True)
     assert (
         any(isinstance(event, ev.FactRead) for event in iter(lambda: next(triage_events), None)) and not read

@@ -131,7 +131,7 @@ async def test_a_folder_is_judged_by_a_child(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr("hostdx.app.tui.requests.run_hostdx", child)
     async with run_app(tmp_path, triage="triage") as (app, pilot):
-        fleet_screen.open_fleet_folder(app, Path("/srv/answers"))
+        fleet_screen.show_fleet(app, Path("/srv/answers"))
         await settle(pilot)
         assert isinstance(app.screen, FleetScreen)
         await keys(pilot, "R")

@@ -285,7 +285,7 @@ def test_follows_a_recording_while_it_grows_by_half_lines(tmp_path: Path) -> Non
 def test_a_refused_runner_is_quoted(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     feed = RunFeed(path, live=True, awaited=True)
-    launch.log_path_of(path).write_text("progress\nhostdx: run storage: tmpfs is no disk\n")
+    launch.runner_log_path(path).write_text("progress\nhostdx: run storage: tmpfs is no disk\n")
     assert feed.refusal_text() == "hostdx: run storage: tmpfs is no disk"
 
 
@@ -315,7 +315,7 @@ def test_a_runner_started_by_the_app_is_in_a_session_of_its_own(
     session, pid, argv = path.read_text().split(" ", 2)
     assert session == pid == str(child.pid) != str(os.getsid(0))
     assert argv.startswith("['run', 'storage', '--dir=/a b', ")
-    assert launch.log_path_of(path).stat().st_mode & 0o077 == 0
+    assert launch.runner_log_path(path).stat().st_mode & 0o077 == 0
 
 
 def test_closing_ends_a_child_that_still_runs() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.app.terminal.process import process_identity
-from hostdx.app.undo.journal import SCHEMA, Journal, JournalEntry, JournalHeader, peek_journal, read_content
+from hostdx.app.undo.journal import SCHEMA, Journal, JournalEntry, JournalHeader, peek_journal, read_journal
 from hostdx.app.undo.journal_disk import block_device_of_attribute, journal_on_device_reason
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.backing import devices_with_loops_under
@@ -88,7 +88,7 @@ def test_the_refusal_names_the_way_and_another_place(
     host: Host, monkeypatch: pytest.MonkeyPatch, journal: str, device: str, part: str
 ) -> None:
     monkeypatch.setattr("hostdx.app.undo.journal_disk.block_device_of_attribute", lambda target: device)
-    monkeypatch.setattr("hostdx.app.undo.journal_disk.nearest_existing", lambda directory: directory)
+    monkeypatch.setattr("hostdx.app.undo.journal_disk.nearest_existing_folder", lambda directory: directory)
     reason = journal_on_device_reason(host, Path(journal), f"/sys/block/{device}/queue/scheduler")
     assert (part in reason) if part else not reason
     assert not reason or "set XDG_STATE_HOME to a directory on another disk" in reason
@@ -141,7 +141,7 @@ def test_a_line_is_on_the_disk_before_anything_is_done(
 
     def note_and_sync(descriptor: int) -> None:
         assert descriptor == book.descriptor
-        synced.append(read_content(descriptor))
+        synced.append(read_journal(descriptor))
         fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", note_and_sync)

@@ -76,11 +76,11 @@ from pathlib import Path
 from hostdx.app.undo import effects
 from hostdx.probes.engine.command.group_counters import enter_group
 from hostdx.probes.reading.host import Host
-from hostdx.scenarios.workload.group import explain_missing, find_group_root, group_action
+from hostdx.scenarios.workload.group import limits_problem, find_group_root, group_action
 enter_group(sys.argv[1] + "/shell")
 os.setgroups([]); os.setgid({USER}); os.setuid({USER})
 root = find_group_root(Host())
-limits = {{"pids.max": "77"}} if not explain_missing(Host(), root, {{"pids.max": "77"}}) else {{}}
+limits = {{"pids.max": "77"}} if not limits_problem(Host(), root, {{"pids.max": "77"}}) else {{}}
 entry = effects.carry_out_entry(effects.prepare_entry(group_action("a", root, limits), "x"), ())
 told = Path("/proc/self/cgroup")
 subprocess.run(["cat", str(told)], preexec_fn=lambda: enter_group(entry.value), check=True)

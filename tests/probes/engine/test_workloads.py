@@ -28,8 +28,8 @@ from hostdx.probes.engine.workloads import (
     all_read_file_bytes,
     all_written_file_bytes,
     engine_load,
+    escape_fio_directory,
     fio_command,
-    fio_directory,
     prepared_bytes,
     shell_line,
 )
@@ -156,7 +156,7 @@ def test_what_is_printable_is_quoted_as_ever_and_the_rest_is_one_line(words: lis
 
 
 def test_colons_are_escaped() -> None:
-    assert fio_directory("/dev/pci-0000:06:00.0") == "--directory=/dev/pci-0000\\:06\\:00.0"
+    assert escape_fio_directory("/dev/pci-0000:06:00.0") == "--directory=/dev/pci-0000\\:06\\:00.0"
 
 
 SIZE = 16 << 20
@@ -328,7 +328,7 @@ async def test_a_placement_that_cannot_be_is_refused() -> None:
 def test_a_worker_that_ran_elsewhere_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     before = os.sched_getaffinity(0)
     try:
-        _, finish = engine.make_placed({"work": "integer", "cpus": [ALLOWED[0]]})
+        _, finish = engine.make_placed_operation({"work": "integer", "cpus": [ALLOWED[0]]})
         monkeypatch.setattr(engine, "current_cpu", lambda: 77_777)
         with pytest.raises(OSError, match="ran on CPU 77777"):
             finish(1)

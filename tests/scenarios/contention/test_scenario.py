@@ -21,7 +21,7 @@ from hostdx.probes.types import Json
 from hostdx.scenarios.contention import judge
 from hostdx.scenarios.contention import plan as contention_plan
 from hostdx.scenarios.contention.measurement.bench import ScalingPoint
-from hostdx.scenarios.contention.plan import CONTROL, plan_layout, read_loads
+from hostdx.scenarios.contention.plan import CONTROL, make_contention_setup, read_loads
 from hostdx.scenarios.contention.results import ScalingCurve, ScalingCurves, ScalingStep, WorkersLevel
 from hostdx.scenarios.contention.results import WorkerWait as CurveWait
 from hostdx.scenarios.contention.scenario import Contention
@@ -171,30 +171,30 @@ def make_options(**values: Json) -> OptionMap:
 
 def test_one_cpu_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(contention_plan, "own_affinity", lambda: (0,))
-    assert plan_layout(Host(), make_options(dir=[str(tmp_path)])).refusal
-    assert not plan_layout(Host(), make_options(dir=[str(tmp_path)], workers=2)).refusal
+    assert make_contention_setup(Host(), make_options(dir=[str(tmp_path)])).refusal
+    assert not make_contention_setup(Host(), make_options(dir=[str(tmp_path)], workers=2)).refusal
 
 
 def test_a_request_that_is_wrong(eight: None, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
-        plan_layout(Host(), make_options(dir=[str(tmp_path)] * 3))
+        make_contention_setup(Host(), make_options(dir=[str(tmp_path)] * 3))
     with pytest.raises(UsageError):
-        plan_layout(Host(), make_options(dir=[str(tmp_path)], budget=3.0))
-    assert plan_layout(Host(), make_options(dir=[str(tmp_path / "none")])).refusal
+        make_contention_setup(Host(), make_options(dir=[str(tmp_path)], budget=3.0))
+    assert make_contention_setup(Host(), make_options(dir=[str(tmp_path / "none")])).refusal
 
 
 def test_as_root_it_measures_in_memory_where_there_is_enough(
     eight: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(contention_plan, "makeable_kinds", lambda: ("xfs", "ext4"))
+    monkeypatch.setattr(contention_plan, "makeable_file_systems", lambda: ("xfs", "ext4"))
     free = contention_plan.MEMORY_FACTOR * 2 * contention_plan.IMAGE_BYTES
     real = contention_plan.read_memory(Host())
     for bytes_, in_memory in ((free, True), (free - 1, False)):
         monkeypatch.setattr(
             contention_plan, "read_memory", lambda host, b=bytes_: msgspec.structs.replace(real, available=b)
         )
-        layout = plan_layout(Host(), make_options())
+        layout = make_contention_setup(Host(), make_options())
         assert layout.memory == in_memory and bool(layout.left_out) == (not in_memory)
         plan = Contention().prepare(Host(), make_options()).plan
         assert [action.resource for action in plan.actions] == (["namespace"] if in_memory else ["directory"])

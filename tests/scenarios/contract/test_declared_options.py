@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from hostdx.scenarios.contract.declared_options import COMMON_OPTIONS, apply_declaration, declared_options
-from hostdx.scenarios.contract.knowledge_file import read_tables
+from hostdx.scenarios.contract.knowledge_file import read_toml_tables
 from hostdx.scenarios.contract.plan import Option
 from hostdx.scenarios.contract.registry import load_scenario, scenario_names
 from tests.every_case import every_case
@@ -67,6 +67,6 @@ def test_no_name_of_a_field_is_mistyped() -> None:
     files = sorted(ROOT.glob("**/options.toml"))
     assert len(files) > 10
     for file in files:
-        options = read_tables(file)["option"]
+        options = read_toml_tables(file)["option"]
         assert isinstance(options, list)
         assert not {key for option in options for key in option} - set(Option.__struct_fields__), file

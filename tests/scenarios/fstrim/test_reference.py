@@ -8,7 +8,7 @@ import pytest
 
 from hostdx.scenarios.experiment.reference import judge_beside_reference, log_steps, weaken_reference
 from hostdx.scenarios.experiment.treated_trend import TreatedTrend, treated_trend
-from hostdx.scenarios.fstrim.rounds import read_series, trend_of_rounds
+from hostdx.scenarios.fstrim.rounds import read_trim_rounds, trend_of_rounds
 from tests.every_case import every_case
 
 Three = tuple[list[float], list[float], list[float]]
@@ -23,7 +23,7 @@ def test_a_block_without_a_value_gives_no_steps(values: list[float]) -> None:
 
 def test_a_disk_slowed_round_by_round_in_a_guest_is_seen() -> None:
     """Real rounds: 4 % less each, a real trim before the eighth, with reads that scatter by a factor of two."""
-    past = read_series(ROUNDS)
+    past = read_trim_rounds(ROUNDS)
     assert past.bad == 0 and [r.trim_before for r in past.rounds].index(True) == 7
     trend = trend_of_rounds(past.rounds)
     assert trend.trend.verdict == "slower" and trend.trend.ci95 is not None

@@ -38,7 +38,7 @@ from hostdx.scenarios.fstrim.rounds import (
     append_round,
     file_system_id,
     measure_one_round,
-    read_series,
+    read_trim_rounds,
     round_since,
     rounds_a_day,
     rounds_file,
@@ -62,7 +62,7 @@ def test_a_line_cut_short_costs_only_itself(tmp_path: Path) -> None:
     with path.open("ab") as file:
         file.write(b'{"value": 2.')
     append_round(path, Round(value=3.0))
-    series = read_series(path)
+    series = read_trim_rounds(path)
     assert [r.value for r in series.rounds] == [1.0, 3.0] and series.bad == 1
 
 

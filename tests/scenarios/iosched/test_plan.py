@@ -15,7 +15,7 @@ from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.iosched import scheduler_setup as iosched_layout
 from hostdx.scenarios.iosched.findings import verdict_finding
 from hostdx.scenarios.iosched.plan import _format_needed_seconds, _left_out_lines, _list_switch_effects
-from hostdx.scenarios.iosched.remedies import make_scheduler_remedy, udev_rule
+from hostdx.scenarios.iosched.remedies import make_scheduler_remedy, udev_rule_text
 from hostdx.scenarios.iosched.scenario import Iosched
 from hostdx.scenarios.iosched.scheduler_setup import (
     SchedulerSetup,
@@ -46,7 +46,7 @@ def plan_setup(tmp_path, monkeypatch):  # type: ignore[no-untyped-def]
     monkeypatch.setattr(
         iosched_layout, "find_scheduled_disks", lambda host, directory, place: target_on(host)
     )
-    monkeypatch.setattr(iosched_layout, "find_refusal", lambda *args, **more: "")
+    monkeypatch.setattr(iosched_layout, "find_switch_refusal", lambda *args, **more: "")
 
     def plan(**values: object) -> SchedulerSetup:
         return choose_scheduler_setup(
@@ -225,7 +225,7 @@ def test_every_disk_has_a_rule_of_its_own_that_its_undo_takes_away(tmp_path: Pat
     assert files[0] and files[1] and not files[0] & files[1]
     for remedy, written in zip((first, second), files, strict=True):
         assert all(any(f"rm -f {file}" == line for line in remedy.undo) for file in written)
-    assert 'KERNEL=="sdb"' in udev_rule("sdb", "bfq")
+    assert 'KERNEL=="sdb"' in udev_rule_text("sdb", "bfq")
 
 
 def test_a_remedy_is_whole_and_names_who_would_undo_it(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from hostdx.scenarios.iosched.measurement.mixed import MIXES, WorkerMix
 from hostdx.scenarios.iosched.scenario import Iosched
 from hostdx.scenarios.iosched.scheduler_setup import PairLoad, SchedulerSetup, build_workload
 from hostdx.scenarios.iosched.switch import QueueFileTracker, Switcher, queue_files
-from hostdx.scenarios.iosched.target import ScheduledDisks, find_refusal
+from hostdx.scenarios.iosched.target import ScheduledDisks, find_switch_refusal
 from tests.every_case import every_case
 from tests.fakes import FakeRun
 from tests.fakes.noise import Noise, ar1_noise
@@ -231,7 +231,7 @@ def test_refusals(
 ) -> None:
     host = host_of(tmp_path, active, wbt)
     monkeypatch.setattr(host, "live", True)
-    refusal = find_refusal(host, target_on(host, active), system_disk=False, has_root=root)
+    refusal = find_switch_refusal(host, target_on(host, active), system_disk=False, has_root=root)
     assert words in refusal and bool(refusal) == bool(words)
 
 
@@ -244,8 +244,8 @@ def test_a_system_disk_needs_the_word_for_it(tmp_path: Path, monkeypatch: pytest
     assert system_uses_by_leaf(host) == {"loop7": "/"}
     monkeypatch.setattr(host, "live", True)
     target = target_on(host)
-    assert "carries /" in find_refusal(host, target, system_disk=False, has_root=True)
-    assert find_refusal(host, target, system_disk=True, has_root=True) == ""
+    assert "carries /" in find_switch_refusal(host, target, system_disk=False, has_root=True)
+    assert find_switch_refusal(host, target, system_disk=True, has_root=True) == ""
 
 
 def test_swap_makes_a_system_disk(tmp_path: Path) -> None:

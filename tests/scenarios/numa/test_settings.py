@@ -30,7 +30,7 @@ from hostdx.scenarios.numa.placements import (
     why_placement_untestable,
 )
 from hostdx.scenarios.numa.settings import frequency_holder, limited_khz
-from hostdx.scenarios.triage.cpus.slot import choose_slot
+from hostdx.scenarios.triage.cpus.slot import choose_pinning_slot
 from hostdx.scenarios.triage.cpus.usable import UsableCpus
 from hostdx.scenarios.workload import variants
 from tests.every_case import every_case
@@ -130,20 +130,20 @@ def _make_cpus(nodes: int, cores: int, threads: int = 2) -> UsableCpus:
 
 def test_several_nodes_the_near_one_first() -> None:
     usable = _make_cpus(4, 8)
-    slot = choose_slot(usable, 12, frozenset({0}))
+    slot = choose_pinning_slot(usable, 12, frozenset({0}))
     assert slot is not None and slot.cores == 12 and slot.nodes in {(1, 2), (0, 1)}
 
 
 def test_where_all_is_taken_it_lies_on_others() -> None:
     usable = _make_cpus(1, 8)
-    slot = choose_slot(usable, 2, usable.cpus)
+    slot = choose_pinning_slot(usable, 2, usable.cpus)
     assert slot is not None and slot.shared and slot.cores == 2
 
 
 def test_without_nodes_cores_or_caches() -> None:
     usable = _make_cpus(1, 4)
     bare = UsableCpus(replace(usable.placed, cores={}), None, (), usable.cpus)
-    slot = choose_slot(bare, 2)
+    slot = choose_pinning_slot(bare, 2)
     assert slot is not None and slot.cores == 2 and slot.nodes == ()
 
 

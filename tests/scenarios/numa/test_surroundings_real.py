@@ -17,7 +17,7 @@ from hostdx.probes.system.running.cgroup import parse_proc_cgroup
 from hostdx.scenarios.numa.findings import cpu_findings
 from hostdx.scenarios.numa.measurement.cpu import NO_CLOCK, AllCoresClock, CpuBench
 from hostdx.scenarios.numa.measurement.placement import PlacementBench
-from hostdx.scenarios.numa.measurement.surroundings import Surveyor
+from hostdx.scenarios.numa.measurement.surroundings import ConditionsSurvey
 from hostdx.scenarios.triage.cpus.usable import usable_cpus
 from tests.needs import NOT_INIT, ROOT, needs, not_here
 
@@ -30,11 +30,11 @@ import os, sys, time
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.numa.measurement.cpu import NO_CLOCK, AllCoresClock, CpuResult
 from hostdx.scenarios.numa.findings import cpu_findings
-from hostdx.scenarios.numa.measurement.surroundings import Surveyor
+from hostdx.scenarios.numa.measurement.surroundings import ConditionsSurvey
 from hostdx.probes.system.processor.throttle import ThrottleReader
 host = Host()
 reader = ThrottleReader(host)
-surveyor = Surveyor(host, os.cpu_count(), lambda: ())
+surveyor = ConditionsSurvey(host, os.cpu_count(), lambda: ())
 surveyor.begin()
 began = time.monotonic()
 before = reader.read().quota_s or 0.0
@@ -123,7 +123,7 @@ async def test_a_competitor_on_one_cpu_is_said_with_that_cpu() -> None:
     try:
         os.sched_setaffinity(burner, {cpus[-1]})
         cpu = CpuBench(host, usable_cpus(host), bench, 3)
-        surveyor = Surveyor(host, len(cpus), lambda: bench.all_pids)
+        surveyor = ConditionsSurvey(host, len(cpus), lambda: bench.all_pids)
         surveyor.begin()
         began = time.monotonic()
         for _ in range(3):

@@ -236,9 +236,9 @@ def test_cards_of_ssh_lines_and_of_the_default_route_are_reserved(
     monkeypatch.delenv("SSH_CONNECTION", raising=False)
     host = made_network(tmp_path)
     assert set(kinds.reserved_cards(host)) == {"eth0", "bond0", "eth1"}
-    assert kinds.find_reservation(host, "net", "eth1", "")
-    assert not kinds.find_reservation(host, "net", "eth2", "")
-    assert kinds.find_reservation(host, "ring", "other-name-of-eth0", "")
+    assert kinds.leave_alone_reason(host, "net", "eth1", "")
+    assert not kinds.leave_alone_reason(host, "net", "eth2", "")
+    assert kinds.leave_alone_reason(host, "ring", "other-name-of-eth0", "")
     monkeypatch.setenv("SSH_CONNECTION", "192.168.3.4 50000 192.168.3.1 22")
     assert "eth2" in kinds.reserved_cards(host)
 
@@ -257,9 +257,9 @@ def test_a_card_carries_the_connections_of_its_addresses(
 
 def test_the_scheduler_of_a_system_disk_is_reserved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kinds, "system_uses_by_leaf", lambda _: {"sda": "/"})
-    assert kinds.find_reservation(Host(), "block", "sda", "/sys/block/sda/queue/scheduler")
-    assert not kinds.find_reservation(Host(), "block", "sda", "/sys/block/sda/queue/read_ahead_kb")
-    assert not kinds.find_reservation(Host(), "block", "sdb", "/sys/block/sdb/queue/scheduler")
+    assert kinds.leave_alone_reason(Host(), "block", "sda", "/sys/block/sda/queue/scheduler")
+    assert not kinds.leave_alone_reason(Host(), "block", "sda", "/sys/block/sda/queue/read_ahead_kb")
+    assert not kinds.leave_alone_reason(Host(), "block", "sdb", "/sys/block/sdb/queue/scheduler")
 
 
 def test_the_loads_of_rules_exist() -> None:

@@ -17,9 +17,9 @@ from hostdx.scenarios.contract.plan import Plan, PlannedWrite, Variant
 from hostdx.scenarios.experiment.files.places import ComparedDirectory
 from hostdx.scenarios.storage.findings import (
     build_level,
-    bus_findings,
     disk_cost_finding,
     drift_findings,
+    link_findings,
     speed_findings,
     wait_finding,
 )
@@ -59,12 +59,12 @@ def test_a_stream_beyond_its_link_says_nothing_of_the_link() -> None:
     """Seen on an emulated NVMe: 1059 % of what its link was said to carry."""
     stream = build_level(target(), "read-1m-qd8", "MB/s", "MB/s", 1400.0, None, 9, [])
     assert stream.link_share is None
-    assert "storage.link-bound" not in {f.id for f in bus_findings([target()], [stream])}
+    assert "storage.link-bound" not in {f.id for f in link_findings([target()], [stream])}
 
 
 def test_a_degraded_link_is_a_finding_of_its_own_with_what_is_reached_of_it() -> None:
     stream = build_level(target(), "read-1m-qd8", "MB/s", "MB/s", 280.0, (270.0, 290.0), 20, [])
-    link_findings_by_id = {f.id: f for f in bus_findings([target()], [stream])}
+    link_findings_by_id = {f.id: f for f in link_findings([target()], [stream])}
     assert set(link_findings_by_id) == {"storage.sata-link", "storage.link-bound"}
     assert link_findings_by_id["storage.sata-link"].confidence == "measured"
     assert any("93 %" in e.text for e in link_findings_by_id["storage.sata-link"].evidence)
@@ -73,7 +73,7 @@ def test_a_degraded_link_is_a_finding_of_its_own_with_what_is_reached_of_it() ->
 def test_a_link_as_it_should_be_is_not_accused() -> None:
     healthy = msgspec.structs.replace(DISK, link=msgspec.structs.replace(SATA, degraded=False))
     slow = build_level(target(healthy), "read-1m-qd8", "MB/s", "MB/s", 100.0, None, 20, [])
-    assert bus_findings([target(healthy)], [slow]) == []
+    assert link_findings([target(healthy)], [slow]) == []
 
 
 def test_below_its_class_is_a_hint_only_when_the_whole_interval_is() -> None:

@@ -20,7 +20,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.plan import Plan
 from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks
 from hostdx.scenarios.workload.difference import REST
-from hostdx.scenarios.workload.group import explain_missing, find_group_root
+from hostdx.scenarios.workload.group import find_group_root, limits_problem
 from hostdx.scenarios.workload.parts import TimePart
 from hostdx.scenarios.workload.scenario import CommandUnderVariants
 from hostdx.scenarios.workload.split import split_wall_time
@@ -226,7 +226,7 @@ def test_memory_and_bytes_are_those_of_its_control_group(tmp_path: Path, supervi
     root = find_group_root(Host())
     if isinstance(root, Absent):
         not_here(root.reason)
-    if lacking := explain_missing(Host(), root, {"memory.max": "max", "io.max": ""}):
+    if lacking := limits_problem(Host(), root, {"memory.max": "max", "io.max": ""}):
         not_here(lacking)
     target = tmp_path / "written"
     spin = (

@@ -20,7 +20,7 @@ from hostdx.scenarios.experiment.load_schedule import measure_workload
 from hostdx.scenarios.workload import group
 from hostdx.scenarios.workload import request as asked
 from hostdx.scenarios.workload.findings import wall_finding
-from hostdx.scenarios.workload.group import explain_missing, group_action, limits_to_carry_over, parse_limit
+from hostdx.scenarios.workload.group import group_action, limits_problem, limits_to_carry_over, parse_limit
 from hostdx.scenarios.workload.request import parse_request
 from hostdx.scenarios.workload.scenario import (
     CommandUnderVariants,
@@ -269,13 +269,13 @@ def test_a_limit_as_the_kernel_takes_it(name: str, value: str, written: str) -> 
 
 def test_a_controller_that_is_not_enabled_is_named(tmp_path: Path) -> None:
     (tmp_path / "cgroup.subtree_control").write_text("cpu memory\n")
-    assert explain_missing(Host(), str(tmp_path), {"memory.max": "1G"}) == ""
-    assert "controller io is not enabled" in explain_missing(Host(), str(tmp_path), {"io.max": "8:0 rbps=1"})
+    assert limits_problem(Host(), str(tmp_path), {"memory.max": "1G"}) == ""
+    assert "controller io is not enabled" in limits_problem(Host(), str(tmp_path), {"io.max": "8:0 rbps=1"})
     assert (
-        explain_missing(Host(), Absent("needs root", "permission"), {"memory.max": "1"})
+        limits_problem(Host(), Absent("needs root", "permission"), {"memory.max": "1"})
         == "memory.max: needs root"
     )
-    assert explain_missing(Host(), Absent("needs root", "permission"), {}) == ""
+    assert limits_problem(Host(), Absent("needs root", "permission"), {}) == ""
     action = group_action("a", "/sys/fs/cgroup", {"memory.max": "1G"})
     assert (
         not action.needs_consent

@@ -12,7 +12,7 @@ from hostdx.probes.engine.command.supervised import Supervisors
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent
 from hostdx.scenarios.workload.difference import REST
-from hostdx.scenarios.workload.group import explain_missing, find_group_root, parse_limit
+from hostdx.scenarios.workload.group import find_group_root, limits_problem, parse_limit
 from hostdx.scenarios.workload.variant_bench import BLOCKED, OTHER_D, WALL, CommandVariantBench
 from hostdx.scenarios.workload.variants import parse_variant
 from tests.fakes import FakeRun
@@ -37,7 +37,7 @@ def make_folder(path: Path) -> Iterator[Path]:
 def throttle_command(stay: ExitStack, device: str, groups: dict[str, str]) -> str:
     """The command's wrapper that puts it under the limit: io.max of its own group, or a group of version 1."""
     number = Path(f"/sys/block/{device}/dev").read_text().strip()
-    if groups and not explain_missing(Host(), str(Path(groups["slow"]).parent), {"io.max": ""}):
+    if groups and not limits_problem(Host(), str(Path(groups["slow"]).parent), {"io.max": ""}):
         Path(groups["slow"], "io.max").write_text(parse_limit("io.max", f"{device},riops={A_SECOND}", "slow"))
         return ""
     if not (BLKIO / "blkio.throttle.read_iops_device").exists():

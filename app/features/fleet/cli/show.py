@@ -17,5 +17,5 @@ def open_fleet(folder: str, **look: object) -> int:
     if not Path(folder).exists():
         raise Failure(f"fleet: {folder}: no such directory", USAGE)
     return open_screen(
-        "feature", str(Path(folder).absolute()), look, target="hostdx.app.features.fleet.screen:open_fleet_folder"
+        "feature", str(Path(folder).absolute()), look, target="hostdx.app.features.fleet.screen:show_fleet"
     )

@@ -13,7 +13,7 @@ from hostdx.probes import units
 from hostdx.scenarios.analysis.incidents.findings import SAYS, incident_findings
 from hostdx.scenarios.analysis.incidents.hours import MIN_DAYS, HourSummary, UsualHour, find_usual_hour
 from hostdx.scenarios.analysis.incidents.incidents import Incident, Timeline
-from hostdx.scenarios.analysis.incidents.looks import count_close_looks_and_waits, find_process, judge_looks
+from hostdx.scenarios.analysis.incidents.looks import count_close_looks_and_waits, culprit_use, judge_looks
 from hostdx.scenarios.contract.finding import Evidence, Finding
 
 MIN_VICTIM_SHARE = 0.2  # of the close looks: who waited in fewer is not named
@@ -75,7 +75,7 @@ def _usual_evidence(usual: UsualHour, folder: Path) -> list[Evidence]:
 
 def _detail_evidence(book: IncidentBook, incident: Incident, source: str) -> list[Evidence]:
     evidence: list[Evidence] = []
-    if (found := find_process(book.looks, incident)) is not None:
+    if (found := culprit_use(book.looks, incident)) is not None:
         process, share = found
         evidence.append(
             SAYS.evidence(

@@ -1,6 +1,6 @@
 """How far the whole run is, what it does now, and which sides it compares."""
 
-from hostdx.app.recordings.progress import share_done, time_left_s
+from hostdx.app.recordings.progress import steady_share_done, time_left_s
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.terminal.glyphs import MARKERS, SIGNS, clean_text
 from hostdx.app.terminal.lines import Line, cell_width, crop_line, frame_rows, split_line, text_line
@@ -60,7 +60,7 @@ _MAX_BAR_CELLS = 60
 
 def bar_line(session: RunSession, width: int) -> Line:
     """`████▌···  34 %  ≈ 77 s left`: the whole run with its preparation."""
-    share, left_s = share_done(session), time_left_s(session)
+    share, left_s = steady_share_done(session), time_left_s(session)
     if share is None or left_s is None or session.ended is not None:
         return []
     words = f"  {share * 100:3.0f} %   ≈ {units.format_duration(left_s)} left"
@@ -117,7 +117,7 @@ class RunBar(SessionPanel):
 
 def _cut_off_line(session: RunSession, width: int) -> Line:
     """Of a run that was killed: where it ended, in the place of the time that would be left."""
-    share = share_done(session)
+    share = steady_share_done(session)
     at = f" at {share * 100:.0f} %" if share is not None else ""
     words = f"✗ cut off after {units.format_duration(session.time)}{at}: nothing runs any more"
     return crop_line(text_line(words, "warning"), width)

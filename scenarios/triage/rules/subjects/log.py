@@ -10,7 +10,7 @@ from hostdx.probes.reading.patterns import LineIndex, lazy_pattern
 from hostdx.probes.system.disk.block import BlockDevice, block_devices
 from hostdx.probes.system.kernel_log import WARNING, LogLine, read_kernel_log
 from hostdx.probes.types import Absent, is_present
-from hostdx.scenarios.triage.knowledge.ata_quirks import quirks_of
+from hostdx.scenarios.triage.knowledge.ata_quirks import ata_quirks_of
 from hostdx.scenarios.triage.knowledge.kernel_lines import harmless_line_patterns, kernel_line_patterns
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.read import kernel_log_index
@@ -319,7 +319,7 @@ def ata_quirk_rows(host: Host) -> list[SubjectRow] | Absent:
         if port is None or isinstance(disk.model, Absent):
             continue
         vendor = host.read_integer(f"{port[1]}/vendor")
-        quirks = quirks_of(disk.model, vendor if is_present(vendor) else None)
+        quirks = ata_quirks_of(disk.model, vendor if is_present(vendor) else None)
         log = host.compute_once(read_kernel_log) if quirks else None
         if isinstance(log, Absent):
             return log

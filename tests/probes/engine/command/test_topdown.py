@@ -11,7 +11,7 @@ from hostdx.probes.engine.command.group_counters import TreeQuota
 from hostdx.probes.engine.command.taskstats import (
     EndedTask,
     TaskExitListener,
-    ended_tasks,
+    parse_ended_tasks,
     task_time_if_complete,
     tasks_below,
 )
@@ -238,8 +238,8 @@ DD = EndedTask(3577, 3575, 3_210_701, 13_733_511, 40_000_000, 5_000_000, 6_000_0
 
 
 def test_a_task_that_ended() -> None:
-    assert list(ended_tasks(encode_message(DD), FAMILY)) == [DD]
-    assert list(ended_tasks(encode_message(DD) + encode_message(DD), FAMILY)) == [DD, DD]
+    assert list(parse_ended_tasks(encode_message(DD), FAMILY)) == [DD]
+    assert list(parse_ended_tasks(encode_message(DD) + encode_message(DD), FAMILY)) == [DD, DD]
     assert DD.reread_wait_ns == 7_000_000
 
 
@@ -255,7 +255,7 @@ def test_a_task_that_ended() -> None:
     ],
 )
 def test_what_is_no_such_message_or_of_another_layout_gives_nothing(bad: bytes) -> None:
-    assert list(ended_tasks(bad, FAMILY)) == []
+    assert list(parse_ended_tasks(bad, FAMILY)) == []
 
 
 def task(number: int, parent: int, ran_s: float = 0.1) -> EndedTask:

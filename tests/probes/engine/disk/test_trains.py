@@ -75,9 +75,9 @@ async def test_what_is_asked_for_beyond_the_bytes_lays_nothing(tmp_path: Path) -
 def test_what_is_closed_lays_nothing(tmp_path: Path) -> None:
     place = open_private(tmp_path)
     files = FileSet()
-    assert files.lay_file("read", place.fd, str(tmp_path), MIB) is not None
+    assert files.make_file("read", place.fd, str(tmp_path), MIB) is not None
     files.close()
-    assert files.lay_file("read", place.fd, str(tmp_path), MIB) is None
+    assert files.make_file("read", place.fd, str(tmp_path), MIB) is None
     assert not list(files) and not list(tmp_path.iterdir())
     place.close()
 

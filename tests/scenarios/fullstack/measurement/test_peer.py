@@ -21,13 +21,13 @@ from hostdx.scenarios.fullstack.measurement.peer import (
     USAGE,
     USED,
     WELCOME,
-    Peer,
+    StreamPeer,
     greeting_bytes,
-    new_token,
+    new_peer_token,
     open_listener,
     receive_bytes,
 )
-from hostdx.scenarios.fullstack.measurement.remote import unfit_reason
+from hostdx.scenarios.fullstack.measurement.remote import peer_name_problem
 from tests.every_case import every_case
 from tests.real.polled import happens
 
@@ -36,10 +36,10 @@ class Running:
     """A peer in a thread; `why` once it has ended."""
 
     def __init__(self, seconds: float = 30.0) -> None:
-        self.token, self.why, self.is_over = new_token(), "", False
+        self.token, self.why, self.is_over = new_peer_token(), "", False
         self.port = open_listener("127.0.0.1")
         self.address = self.port.getsockname()
-        self._peer = Peer(self.port, self.token, seconds, lambda: self.is_over)
+        self._peer = StreamPeer(self.port, self.token, seconds, lambda: self.is_over)
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
         self._opened: list[socket.socket] = []
@@ -206,7 +206,7 @@ def test_another_host_s_python_can_run_its_text() -> None:
     ],
 )
 def test_what_names_no_peer_is_refused_before_anything_is_made(host: str, token: str, fits: bool) -> None:
-    assert (unfit_reason(host, token) == "") == fits
+    assert (peer_name_problem(host, token) == "") == fits
 
 
 def test_silent_strangers_do_not_shut_the_client_out(running: Running) -> None:

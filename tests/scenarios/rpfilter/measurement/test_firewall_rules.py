@@ -7,7 +7,7 @@ from hostdx.probes.engine.namespaces import draw_lab_addresses
 from hostdx.probes.system.processor.cpu_times import parse_proc_stat
 from hostdx.scenarios.rpfilter.measurement.firewall_rules import Treatment
 from hostdx.scenarios.rpfilter.measurement.lab import choose_cpu
-from hostdx.scenarios.rpfilter.measurement.scheduling_delay import run_and_wait_ns, softirq_thread
+from hostdx.scenarios.rpfilter.measurement.scheduling_delay import run_and_wait_ns, softirq_schedstat_path
 
 
 def test_only_the_rule_differs_between_the_variants() -> None:
@@ -69,8 +69,8 @@ def test_ksoftirqd_is_told_from_a_process_of_that_name(tmp_path: Path) -> None:
     ):
         (tmp_path / pid).mkdir()
         (tmp_path / pid / "stat").write_text(stat)
-    assert softirq_thread(0, tmp_path) is None
-    assert softirq_thread(1, tmp_path) == tmp_path / "15" / "schedstat"
+    assert softirq_schedstat_path(0, tmp_path) is None
+    assert softirq_schedstat_path(1, tmp_path) == tmp_path / "15" / "schedstat"
     (tmp_path / "15" / "stat").write_text(f"15 (ksoftirqd/11) S 2 {rest}")
-    assert softirq_thread(1, tmp_path) is None
+    assert softirq_schedstat_path(1, tmp_path) is None
     assert run_and_wait_ns(tmp_path / "15" / "schedstat") is None

@@ -203,7 +203,8 @@ def test_without_root_in_a_user_namespace() -> None:
         import os, sys
         import encodings.ascii  # what is loaded late may lie where nobody must not read
         from hostdx.scenarios.rpfilter.measurement.lab import Lab
-        from hostdx.scenarios.rpfilter.measurement.lab_messages import Activate, MeasureRequest, MeasureSlices, SetUp
+        from hostdx.scenarios.rpfilter.measurement.lab_messages import ActivateRequest, MeasureRequest
+        from hostdx.scenarios.rpfilter.measurement.lab_messages import MeasureSlices, SetUpRequest
         from hostdx.scenarios.rpfilter.measurement.route_set import RouteSet
         from hostdx.scenarios.rpfilter.measurement.firewall_rules import Treatment
         os.setgroups([]); os.setgid(65534); os.setuid(65534)
@@ -214,10 +215,10 @@ def test_without_root_in_a_user_namespace() -> None:
             lab = Lab()
         except BenchRefused as why:
             print("refused", why); sys.exit(0)
-        lab.serve(SetUp(ipv6=True, routes=RouteSet()))
-        ready = lab.serve(Activate(treatment=Treatment(rule_kind="check", protocol="IPv6")))
-        lab.serve(SetUp(ipv6=True, routes=RouteSet(), pair=1))
-        lab.serve(Activate(treatment=Treatment(rule_kind="none", protocol="IPv6", catches=False), pair=1))
+        lab.serve(SetUpRequest(ipv6=True, routes=RouteSet()))
+        ready = lab.serve(ActivateRequest(treatment=Treatment(rule_kind="check", protocol="IPv6")))
+        lab.serve(SetUpRequest(ipv6=True, routes=RouteSet(), pair=1))
+        lab.serve(ActivateRequest(treatment=Treatment(rule_kind="none", protocol="IPv6", catches=False), pair=1))
         train = lab.serve(MeasureSlices(protocol="IPv6", order=[0, 1], slice_s=0.02))
         moved = lab.serve(MeasureRequest(load="udp", protocol="IPv6", seconds=0.05))
         print(lab.in_user_namespace, ready.spoofed, moved.sent.packets > 0, train.sent == train.arrived)

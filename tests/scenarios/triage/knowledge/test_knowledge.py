@@ -32,7 +32,7 @@ from hostdx.scenarios.triage.knowledge.firewalld import (
     rp_filter_vocabulary_of,
 )
 from hostdx.scenarios.triage.knowledge.kernels import KernelFault, all_kernel_faults, kernel_faults_of_release
-from hostdx.scenarios.triage.knowledge.loads import load_groups, load_scores
+from hostdx.scenarios.triage.knowledge.loads import list_load_groups, list_scores
 from hostdx.scenarios.triage.rules.engine import check_rule
 from hostdx.scenarios.triage.rules.known import load_written_rules
 from tests.every_case import assert_each, every_case
@@ -213,7 +213,7 @@ DIFFERENCE_ROWS = [
 
 def test_every_difference_is_sourced_and_has_a_row() -> None:
     movers = [fact_influence_of(fact) for fact, _ in DIFFERENCE_ROWS]
-    groups = {group.name for group in load_groups().entries}
+    groups = {group.name for group in list_load_groups().entries}
     for mover in load_fact_influences().entries:
         assert mover.sources and any(mover is known_mover for known_mover in movers), mover.facts
         assert component_named(mover.component) is not None
@@ -248,9 +248,9 @@ LOAD_ROWS = [
 
 def test_every_load_is_sourced_and_has_a_row() -> None:
     rows = {group for _, group in LOAD_ROWS}
-    for entry in load_groups().entries:
+    for entry in list_load_groups().entries:
         assert entry.sources and 0 < entry.run_to_run < 0.5 and entry.name in rows
-    assert all(score.sources for score in load_scores().entries)
+    assert all(score.sources for score in list_scores().entries)
 
 
 BIOS = Path(__file__).parents[3] / "fixtures" / "bios"
