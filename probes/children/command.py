@@ -48,8 +48,12 @@ def _could_others_replace(path: str) -> bool:
     return bool(find_root_objection(path))
 
 
-def run_command(argv: tuple[str, ...], timeout_s: float, *, any_status: bool = False) -> str | Absent:
-    """The command's standard output. A failure's reason is the first line that it wrote to stderr."""
+def run_command(
+    argv: tuple[str, ...], timeout_s: float, *, any_status: bool = False, with_errors: bool = False
+) -> str | Absent:
+    """The command's standard output; `with_errors`: then what it wrote to stderr. A failure's reason is the first
+    line of that.
+    """
     source = " ".join(argv)
     path = find_tool(argv[0]) if argv else None
     if path is None:
@@ -75,7 +79,7 @@ def run_command(argv: tuple[str, ...], timeout_s: float, *, any_status: bool = F
         return Absent(f"{argv[0]} printed more than {MAX_OUTPUT_BYTES} bytes", "invalid", source)
     status = child.returncode
     if status == 0 or (any_status and out):
-        return decode_host_text(out)
+        return decode_host_text(b"\n".join(filter(None, (out.rstrip(b"\n"), err))) if with_errors else out)
     error_line = next((line.strip() for line in decode_host_text(err).splitlines() if line.strip()), "")
     reason = f"{argv[0]} exited with status {status}" + (f": {error_line[:200]}" if error_line else "")
     denied = any(word in error_line.lower() for word in _DENIED)

@@ -32,7 +32,6 @@ class AskedProgram(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     needs: tuple[str, ...]
     each: str = ""
     root: bool = False
-    any_status: bool = False
     private: bool = False
     timeout_s: float = 5.0
 
@@ -69,7 +68,8 @@ class AskingHost(Host):
             left_s = until_s - time.monotonic()
             if left_s <= 0:
                 return Absent("the time for programs is over", "unsupported", " ".join(argv))
-            return run_command(argv, min(program.timeout_s, left_s), any_status=program.any_status)
+            # as in a sosreport: with its warnings, and also where its status says that something is wrong
+            return run_command(argv, min(program.timeout_s, left_s), any_status=True, with_errors=True)
 
         calls = [*self._program_calls()]
         with ThreadPoolExecutor(AT_ONCE) as pool:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hostdx.probes.children import command
 from hostdx.probes.reading import asking_host
 from hostdx.probes.reading.asking_host import AskingHost, load_programs
 from hostdx.probes.reading.captured.sosreport import FOLDER, captured_file_name
@@ -38,7 +39,7 @@ class ScriptedPrograms:
     def __init__(self, paths: Iterable[str], printed: dict[str, str | Absent]) -> None:
         self.paths, self.printed, self.asked = tuple(paths), printed, list[str]()
 
-    def run(self, argv: tuple[str, ...], timeout_s: float, *, any_status: bool = False) -> str | Absent:
+    def run(self, argv: tuple[str, ...], timeout_s: float, **_how: bool) -> str | Absent:
         assert 0 < timeout_s <= 20
         self.asked.append(" ".join(argv))
         return self.printed.get(" ".join(argv), Absent(f"{argv[0]} is not installed", "tool", " ".join(argv)))
@@ -116,6 +117,26 @@ def test_each_program_is_asked_for_a_rule() -> None:
             parts = f"{FOLDER}/{program.folder}/{name}".split("/")
             fits = (p.split("/") for p in patterns if p.count("/") == len(parts) - 1)
             assert any(all(map(matches_glob, parts, pattern)) for pattern in fits), parts
+
+
+def test_warnings_and_failures_are_read_as_in_a_sosreport(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """lvs warns on stderr; nvidia-smi lists its GPUs and fails where one of them is lost."""
+    monkeypatch.setattr(
+        Host, "glob_paths", lambda _host, pattern: ("/x",) if pattern == "/sys/block/dm-*" else ()
+    )
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(command, "ADMIN_PATH", ())
+    tool = tmp_path / "lvs"
+    tool.write_text("#!/bin/sh\necho '  LV VG Attr'\necho '  WARNING: PV is missing.' >&2\nexit 5\n")
+    tool.chmod(0o755)
+    monkeypatch.setattr(command, "find_root_objection", lambda _path: "")
+    host = AskingHost()
+    host.ask_programs(5.0)
+    [path] = [path for path in host.glob_paths(f"{FOLDER}/lvm2/*")]
+    assert host.read_file_text(path) == "  LV VG Attr\n  WARNING: PV is missing."
 
 
 def test_a_cards_name_stays_a_text(machine: ScriptedPrograms) -> None:
