@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.probes.children import command
+from hostdx.probes.children import command as command_runner
 from hostdx.probes.reading import asking_host
 from hostdx.probes.reading.asking_host import AskingHost, load_programs
 from hostdx.probes.reading.captured.sosreport import FOLDER, captured_file_name
@@ -128,14 +128,14 @@ def test_warnings_and_failures_are_read_as_in_a_sosreport(
     )
     monkeypatch.setattr("os.geteuid", lambda: 0)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(command, "ADMIN_PATH", ())
+    monkeypatch.setattr(command_runner, "ADMIN_PATH", ())
     tool = tmp_path / "lvs"
     tool.write_text("#!/bin/sh\necho '  LV VG Attr'\necho '  WARNING: PV is missing.' >&2\nexit 5\n")
     tool.chmod(0o755)
-    monkeypatch.setattr(command, "find_root_objection", lambda _path: "")
+    monkeypatch.setattr(command_runner, "find_root_objection", lambda _path: "")
     host = AskingHost()
     host.ask_programs(5.0)
-    [path] = [path for path in host.glob_paths(f"{FOLDER}/lvm2/*")]
+    [path] = host.glob_paths(f"{FOLDER}/lvm2/*")
     assert host.read_file_text(path) == "  LV VG Attr\n  WARNING: PV is missing."
 
 
