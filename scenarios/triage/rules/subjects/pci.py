@@ -97,7 +97,7 @@ def gpu_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per GPU: lanes, what slows it down, errors since it was reset. A live host is read where its programs
     were asked.
     """
-    if host.live and not host.asked_programs:
+    if host.live and not host.answering_programs:
         return []
     text = host.read_command("nvidia-smi", "-q")
     if isinstance(text, Absent):
