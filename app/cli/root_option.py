@@ -31,7 +31,7 @@ def live_or_captured_host(root: str | None) -> Host:
     return host
 
 
-def captured_name(host: Host, root: str) -> str:
+def captured_host_name(host: Host, root: str) -> str:
     """Of a captured host, for the head of what is said about it: its own, else that of the tree or tar."""
     for path in NAMES:
         if is_present(name := host.read_file_text(path, 256)) and name.strip():

@@ -280,7 +280,7 @@ MAX_DEPTH = 6  # folders below the one that was named
 
 
 def files_below(
-    subject: str,
+    command: str,
     folder: Path,
     is_wanted: Callable[[str], bool],
     on_refused: Callable[[str, str], object] = lambda _name, _why: None,
@@ -289,7 +289,7 @@ def files_below(
 
     No link is followed, as who may write there must not name a file of ours. `on_refused` is called
     with the name of a wanted one that is no regular file, and why it is left out. Hidden folders
-    are left out. `subject` begins the line of the Failure that this raises.
+    are left out. `command` begins the line of the Failure that this raises.
     """
     waiting, count = [(folder, 0)], 0
     while waiting:
@@ -297,7 +297,7 @@ def files_below(
         try:
             entries = sorted(os.scandir(at), key=lambda entry: entry.name)
         except OSError as why:
-            raise Failure(f"{subject}: {at}: cannot be read: {why.strerror}", USAGE) from None
+            raise Failure(f"{command}: {at}: cannot be read: {why.strerror}", USAGE) from None
         below = []
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
@@ -312,6 +312,6 @@ def files_below(
             else:
                 count += 1
                 if count > MAX_FILES:
-                    raise Failure(f"{subject}: {folder}: more than {MAX_FILES} files; name fewer", USAGE)
+                    raise Failure(f"{command}: {folder}: more than {MAX_FILES} files; name fewer", USAGE)
                 yield Path(entry.path)
         waiting += reversed(below)

@@ -10,7 +10,7 @@ from hostdx.app.report.first_page import first_page
 from hostdx.app.report.forms import html, markdown
 from hostdx.app.report.forms.cells import run_end_lines
 from hostdx.app.report.headline import find_headline_answer
-from hostdx.app.report.json_document import encode_document
+from hostdx.app.report.json_document import to_json_text
 from hostdx.app.report.short_forms import shorten_document
 from hostdx.app.terminal.invocation import NAME, command_to_paste
 from hostdx.app.terminal.lines import Line, clean_line, fold_spans
@@ -19,21 +19,21 @@ from hostdx.scenarios.contract.results.document import ReportDocument
 
 
 def deliver_document(
-    subject: str, path: str | None, document: ReportDocument, form: str, *, is_shortened: bool = True
+    command: str, path: str | None, document: ReportDocument, form: str, *, is_shortened: bool = True
 ) -> None:
-    """`form`: md, html or document (JSON). `subject` begins the line where it cannot be written.
+    """`form`: md, html or document (JSON). `command` begins the line where it cannot be written.
 
     `is_shortened`: Markdown has at most `MAX_LINES` lines; the same command as HTML has all.
     """
     if form == "md":
         if is_shortened:
-            whole_command = shlex.join((NAME, *sys.argv[1:], "--format", "html", "-o", f"{subject}.html"))
+            whole_command = shlex.join((NAME, *sys.argv[1:], "--format", "html", "-o", f"{command}.html"))
             document = shorten_document(document, whole_command)
-        deliver_text(subject, path, markdown.render_markdown(document), markdown.markdown_blocks(document))
+        deliver_text(command, path, markdown.render_markdown(document), markdown.markdown_blocks(document))
     elif form == "html":
-        deliver_text(subject, path, html.render_html(document))
+        deliver_text(command, path, html.render_html(document))
     else:
-        deliver_text(subject, path, encode_document(document))
+        deliver_text(command, path, to_json_text(document))
 
 
 WIDE = 100  # cells where no terminal says how many it has

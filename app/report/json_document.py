@@ -54,10 +54,10 @@ def run_as_json(session: RunSession, recording: str | None) -> dict[str, Json]:
 
 
 def document_json(session: RunSession, recording: str | None) -> str:
-    return encode_document(run_as_json(session, recording))
+    return to_json_text(run_as_json(session, recording))
 
 
-def encode_document(value: object) -> str:
+def to_json_text(value: object) -> str:
     """One document for others' programs; a byte that is no UTF-8 is written as a person reads it."""
     try:
         data = msgspec.json.encode(value)

@@ -127,15 +127,15 @@ def area_lines(shares: Sequence[float | None], height: int, role: str) -> list[L
 
 
 def two_columns(left: Sequence[Line], right: Sequence[Line], width: int) -> list[Line]:
-    """Two texts side by side, each made for `half(width)` cells."""
-    room = column_width(width)
+    """Two texts side by side, each made for `half_column_width(width)` cells."""
+    room = half_column_width(width)
     return [
         [*pad_line(left_line, room), (" " * GAP, "text"), *pad_line(other, room)]
         for left_line, other in zip_longest(left, right, fillvalue=BLANK)
     ]
 
 
-def column_width(width: int) -> int:
+def half_column_width(width: int) -> int:
     return (width - GAP) // 2
 
 

@@ -25,38 +25,38 @@ _TERMINALS = frozenset({4, 5, *range(136, 144)})
 _LOOKED = os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 
 
-def open_output(subject: str, path: str, mode: int) -> int:
+def open_output(command: str, path: str, mode: int) -> int:
     """A descriptor to write to, of an empty file or of a pipe that somebody reads. Raises Failure.
 
-    `subject` begins the line, `mode` is for a file that is made.
+    `command` begins the line, `mode` is for a file that is made.
     """
     flags = _LOOKED | os.O_CREAT  # without O_TRUNC: first it is looked at
     try:
-        _refuse_device(subject, path, Path(path).stat())
+        _refuse_device(command, path, Path(path).stat())
     except FileNotFoundError:
         pass
     except OSError as error:
-        raise _unwritable_failure(subject, path, error) from None
+        raise _unwritable_failure(command, path, error) from None
     try:
         if os.geteuid() == 0:
             descriptor, others = open_trusted(path, flags, mode)
         else:
             descriptor, others = os.open(path, flags, mode), False
     except UntrustedLink as why:
-        raise Failure(f"{subject}: {path}: {why}; name a file in a folder that belongs to root") from None
+        raise Failure(f"{command}: {path}: {why}; name a file in a folder that belongs to root") from None
     except (OSError, ValueError) as error:
-        raise _unwritable_failure(subject, path, error) from None
+        raise _unwritable_failure(command, path, error) from None
     try:
         status = os.fstat(descriptor)
-        _refuse_device(subject, path, status)
+        _refuse_device(command, path, status)
         if others:
-            _check_owner(subject, path, status, private=not mode & 0o077)
+            _check_owner(command, path, status, private=not mode & 0o077)
         if stat.S_ISREG(status.st_mode):
             os.ftruncate(descriptor, 0)
         os.set_blocking(descriptor, True)
     except OSError as error:
         os.close(descriptor)
-        raise _unwritable_failure(subject, path, error) from None
+        raise _unwritable_failure(command, path, error) from None
     except Failure:
         os.close(descriptor)
         raise
@@ -64,7 +64,7 @@ def open_output(subject: str, path: str, mode: int) -> int:
 
 
 def deliver_text(
-    subject: str, path: str | None, text: str, coloured: Iterable[Sequence[RoleText]] = ()
+    command: str, path: str | None, text: str, coloured: Iterable[Sequence[RoleText]] = ()
 ) -> None:
     """A text result to the file that was named; to stdout where none was, or `-`.
 
@@ -81,7 +81,7 @@ def deliver_text(
                 for line in lines.split("\n"):
                     print_parts([(line, role)])
         return
-    write_bytes(subject, path, 0o644, text.encode("utf-8", "backslashreplace"))
+    write_bytes(command, path, 0o644, text.encode("utf-8", "backslashreplace"))
 
 
 class OutputFile(NamedTuple):
@@ -92,19 +92,19 @@ class OutputFile(NamedTuple):
     data: bytes
 
 
-def write_bytes(subject: str, path: str, mode: int, data: bytes, *, new: bool = False) -> None:
+def write_bytes(command: str, path: str, mode: int, data: bytes, *, new: bool = False) -> None:
     """All of it or nothing, as `write_files`."""
-    write_files(subject, (OutputFile(path, mode, data),), new=new)
+    write_files(command, (OutputFile(path, mode, data),), new=new)
 
 
-def write_files(subject: str, files: Iterable[OutputFile], *, new: bool = False) -> None:
+def write_files(command: str, files: Iterable[OutputFile], *, new: bool = False) -> None:
     """All of them or none: what fails leaves no file behind, and a file that was there as it was.
 
     A pipe or a device gets the bytes as they are. With `new` a file that is there is refused. Raises Failure.
     """
     with ExitStack() as written:
         for file in files:
-            written.enter_context(_written_whole(subject, *file, new=new))
+            written.enter_context(_written_whole(command, *file, new=new))
 
 
 def check_outputs(subject: str, *paths: str, new: bool = False) -> None:

@@ -40,25 +40,25 @@ def prepare_entry(action: Action, identifier: str) -> JournalEntry:
 
 
 def carry_out_entry(
-    entry: JournalEntry, keep: tuple[int, ...], stop: threading.Event | None = None
+    entry: JournalEntry, fds: tuple[int, ...], stop: threading.Event | None = None
 ) -> JournalEntry:
-    """Does it; `keep` are descriptors that children hold while they are at it. Raises ChangeNotMade.
+    """Does it; `fds` are descriptors that children hold while they are at it. Raises ChangeNotMade.
 
     A command's value is what it said. `stop` breaks off one that nothing could undo anyway: a trim may take minutes.
     """
     action = entry.action
     try:
         if action.kind == "attribute":
-            return settings.switch_setting(entry, keep)
+            return settings.switch_setting(entry, fds)
         if action.kind == "command":
             timeout_s = float(action.parameters.get("timeout_s", TIMEOUT_S))
             command_output = run_changing_command(
-                action.apply, keep=keep, timeout_s=timeout_s, stop=stop if action.irreversible else None
+                action.apply, fds=fds, timeout_s=timeout_s, stop=stop if action.irreversible else None
             ).strip()
             return msgspec.structs.replace(
                 entry, made=True, value=command_output[:MAX_OUTPUT_CHARACTERS] or entry.value
             )
-        return msgspec.structs.replace(entry, made=True, inode=resources.create_resource(entry, keep))
+        return msgspec.structs.replace(entry, made=True, inode=resources.create_resource(entry, fds))
     except ChangingCommandFailed as why:
         raise ChangeNotMade(str(why), why.writer) from None
     except OSError as why:
@@ -66,7 +66,7 @@ def carry_out_entry(
 
 
 def revert_entry(
-    entry: JournalEntry, keep: tuple[int, ...] = (), journal: Journal | None = None
+    entry: JournalEntry, fds: tuple[int, ...] = (), journal: Journal | None = None
 ) -> UndoOutcome:
     """Undoes it as far as it was done. Never raises. `journal` is told between its steps."""
     hanging = [str(writer.pid) for writer in entry.writers if is_living(writer)]
@@ -79,10 +79,10 @@ def revert_entry(
         )
     try:
         if entry.action.kind == "attribute":
-            return settings.put_back_setting(entry, keep, journal)
+            return settings.put_back_setting(entry, fds, journal)
         if entry.action.kind == "command":
-            return _revert_command(entry, keep)
-        return resources.remove_resource(entry, keep)
+            return _revert_command(entry, fds)
+        return resources.remove_resource(entry, fds)
     except ChangingCommandFailed as why:
         return UndoOutcome("failed", str(why), why.writer is not None, why.writer)
     except OSError as why:
@@ -105,7 +105,7 @@ def _revert_command(entry: JournalEntry, keep: tuple[int, ...]) -> UndoOutcome:
             "it cannot be undone, as the plan said" if entry.action.irreversible else "needs no undoing",
         )
     try:
-        run_changing_command(entry.action.undo, keep=keep)
+        run_changing_command(entry.action.undo, fds=keep)
     except ChangingCommandFailed as why:
         if entry.made:
             raise

@@ -34,7 +34,7 @@ def held_changes_line(leftover: Leftover) -> str:
 
 
 def _settings_text(leftover: Leftover) -> str:
-    if undo.is_after_reboot(leftover.header.who):
+    if undo.is_from_earlier_boot(leftover.header.who):
         return "a reboot undid the settings; files may be left"
     settings = [_setting_text(entry) for entry in leftover.setting_entries]
     if not settings:
@@ -53,7 +53,7 @@ def is_in_the_way(host: Host, leftover: Leftover, plan: Plan) -> bool:
 
     A run that makes nothing and changes nothing only watches: it is wanted most when something hangs.
     """
-    if not leftover.setting_entries or not plan.actions or undo.is_after_reboot(leftover.header.who):
+    if not leftover.setting_entries or not plan.actions or undo.is_from_earlier_boot(leftover.header.who):
         return False
     if plan.needs_consent:
         return True

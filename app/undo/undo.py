@@ -120,7 +120,7 @@ def undo_entries(journal: Journal, *, include_kept: bool = False) -> list[Undone
     `include_kept`: those as well that stay on purpose."""
     if journal.header.kept and not include_kept:
         return []
-    rebooted = is_after_reboot(journal.header.who)
+    rebooted = is_from_earlier_boot(journal.header.who)
     done: list[UndoneEntry] = []
     for entry in reversed(journal.open_entries):
         outcome = _outcome_of_reboot(entry) if rebooted else None
@@ -143,7 +143,7 @@ def forget_entries(journal: Journal, identifier: str) -> list[UndoneEntry]:
     return done
 
 
-def is_after_reboot(runner: ProcessIdentity) -> bool:
+def is_from_earlier_boot(runner: ProcessIdentity) -> bool:
     return bool(runner.boot_id) and runner.boot_id != boot_id()
 
 
@@ -169,7 +169,7 @@ def preview_undo(leftover: Leftover) -> list[UndoneChange]:
             )
             for entry in leftover.entries
         ]
-    rebooted = is_after_reboot(leftover.header.who)
+    rebooted = is_from_earlier_boot(leftover.header.who)
     return [
         UndoneChange(
             title=entry.action.title, state="open", would=_foreseen_text(entry, rebooted), id=entry.id

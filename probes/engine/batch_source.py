@@ -46,7 +46,7 @@ class BatchSource(ABC, Generic[Served]):
             range(len(self._variants)), self._first_slice_s, quarters=self._has_first_quarters
         )
 
-    async def measure_alone(self) -> None:
+    async def check_cached_reads(self) -> None:
         """Measure each variant alone: only so can be told whose reads a cache serves. Raise VariantsUnfit."""
         reasons: dict[str, str] = {}
         for number, name in enumerate(self.variant_names):

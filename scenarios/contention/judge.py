@@ -21,7 +21,7 @@ import msgspec
 
 from hostdx.probes.profile.symbols import FrameNames
 from hostdx.probes.profile.syscall_names import syscall_name, system_call_names
-from hostdx.scenarios.analysis.profile.locks import longest_path, waits_by_lock
+from hostdx.scenarios.analysis.profile.locks import most_waited_path, waits_by_lock
 from hostdx.scenarios.analysis.profile.waits import wait_kind_of, words_for_wait
 from hostdx.scenarios.contention.measurement.bench import ScalingPoint
 from hostdx.scenarios.contention.plan import CONTROL, MIN_GROUPS, ContentionLoad
@@ -391,7 +391,7 @@ def with_lock_waits(
     lock_waits = [
         WorkerWait(
             place=place, call="", what=kind, share=min(1.0, math.fsum(wait.seconds for wait in waits) / total_seconds),
-            stack=longest_path(waits, holder=False), holder=longest_path(waits, holder=True),
+            stack=most_waited_path(waits, holder=False), holder=most_waited_path(waits, holder=True),
         )
         for (kind, place), waits in waits_by_lock(point.locks, symbols).items()
     ]  # fmt: skip

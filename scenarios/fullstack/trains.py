@@ -30,7 +30,7 @@ class StreamBatches(BatchSource[SliceJob]):
     async def start_workers_and_rehearse(self) -> MeasuredBatch:
         if self._load.has_writes:
             self._bench.budget.set_load_share(self._load.id, self._share)
-        await self.measure_alone()
+        await self.check_cached_reads()
         return await super().start_workers_and_rehearse()
 
     async def measure_batch(

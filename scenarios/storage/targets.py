@@ -60,7 +60,7 @@ def read_traits(host: Host, target: ComparedDirectory) -> dict[str, str]:
         "mount options": ",".join(sorted(o for o in mount.options if o not in _QUIET_OPTIONS)) or "defaults",
         "layers": " on ".join(list_layer_kinds(host, target)) or "none",
     }
-    fill = fill_level(host, target.directory)
+    fill = filled_share(host, target.directory)
     if fill is not None:
         traits["filled"] = f"{100 * fill:.0f} %"
     leaf = target.devices[0] if target.devices else None
@@ -92,7 +92,7 @@ def list_layer_kinds(host: Host, target: ComparedDirectory) -> list[str]:
     return layer_kinds
 
 
-def fill_level(host: Host, directory: str) -> float | None:
+def filled_share(host: Host, directory: str) -> float | None:
     """Share 0..1 of the blocks that are taken, as df(1) counts it: what is kept for root is neither used nor free."""
     state = host.read_statvfs(directory)
     if isinstance(state, Absent):

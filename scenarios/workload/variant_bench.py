@@ -21,7 +21,7 @@ from hostdx.probes.system.disk.diskstats import DiskCounters, leaf_counters
 from hostdx.probes.system.disk.topology import find_placement
 from hostdx.probes.types import Absent
 from hostdx.probes.units import format_duration, format_size
-from hostdx.scenarios.analysis.profile.call_paths import MAX_RUNS, RunCalls, keep_run_calls
+from hostdx.scenarios.analysis.profile.call_paths import MAX_RUNS, RunCalls, run_calls_of
 from hostdx.scenarios.analysis.profile.waits import WaitTotal, summarise_waits
 from hostdx.scenarios.contract.model import Run
 from hostdx.scenarios.contract.plan import Metric
@@ -262,7 +262,7 @@ class CommandVariantBench(VariantBench):
         if job.d_s is not None:
             self.waited[job.wall_s] = summarise_waits(job.waits)
         self._switches_s = (job.voluntary_switches + job.involuntary_switches) / max(0.01, job.wall_s)
-        if (calls := keep_run_calls(job)) is not None:
+        if (calls := run_calls_of(job)) is not None:
             self.chains[job.wall_s] = calls
         if self.stay is not None:
             self.stay.check()

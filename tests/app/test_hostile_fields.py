@@ -10,7 +10,7 @@ from rich.console import Console
 from hostdx.app.cli.entry import run_command_line
 from hostdx.app.cli.measuring import progress, progress_rich
 from hostdx.app.recordings.writer import encode_event
-from hostdx.app.report.json_document import encode_document as result_encoded
+from hostdx.app.report.json_document import to_json_text as result_encoded
 from hostdx.probes.reading.lossless_json import Decoder, encode
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.numa.results import NodePairs, ScalingResult

@@ -219,7 +219,7 @@ def _compare_texts(path: Path) -> str:
         texts += [
             markdown.render_markdown(document),
             html.render_html(document),
-            json_document.encode_document(msgspec.to_builtins(recordings)),
+            json_document.to_json_text(msgspec.to_builtins(recordings)),
         ]
         texts.append(make_printable(str(worse.worse_finding(recordings, "before", "r.jsonl"))))
     return "\n".join(texts)

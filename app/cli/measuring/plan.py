@@ -13,7 +13,7 @@ from hostdx.app.cli.measuring.several_runs import check_follows_earlier_runs
 from hostdx.app.cli.root_option import live_or_captured_host
 from hostdx.app.cli.scenario_command import ScenarioGroup
 from hostdx.app.recordings.writer import encode_event
-from hostdx.app.report.json_document import encode_document as encoded_document
+from hostdx.app.report.json_document import to_json_text as encoded_document
 from hostdx.app.report.plan_text import plan_lines
 from hostdx.app.state import journal_dir
 from hostdx.app.terminal import failure

@@ -99,7 +99,7 @@ def _run(
         )
         if compared is not None:
             document["against"] = {"baseline": against, **msgspec.to_builtins(compared)}
-        print_result(json_document.encode_document(document))
+        print_result(json_document.to_json_text(document))
     elif events != "-" and ended.exit != failure.USAGE:  # nothing was begun: its one line says all
         from hostdx.app.report.delivery import summary_lines
 

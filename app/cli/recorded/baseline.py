@@ -3,7 +3,7 @@
 import click
 
 from hostdx.app.cli.look import add_color_option
-from hostdx.app.report.json_document import encode_document
+from hostdx.app.report.json_document import to_json_text
 from hostdx.app.terminal.output import print_parts, print_result
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract import events as ev
@@ -40,7 +40,7 @@ def print_baselines(as_json: bool) -> int:
     stored = baselines.list_baselines()
     if as_json:
         documents = [{"name": b.name, "recordings": [str(p) for p in b.recordings]} for b in stored]
-        print_result(encode_document({"schema": ev.SCHEMA, "baselines": documents}))
+        print_result(to_json_text({"schema": ev.SCHEMA, "baselines": documents}))
         return 0
     for entry in stored:
         print_parts([(entry.name, "strong"), (f"  {len(entry.recordings)}  {entry.recordings[-1].name}", "")])

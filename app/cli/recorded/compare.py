@@ -7,7 +7,7 @@ import msgspec
 
 from hostdx.app.cli.look import add_color_option
 from hostdx.app.cli.options import format_option, margin_option, output_option
-from hostdx.app.report.json_document import encode_document
+from hostdx.app.report.json_document import to_json_text
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.app.terminal.output_file import deliver_text
 from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings
@@ -82,7 +82,7 @@ def compare(
         raise Failure(f"compare: {_explain_nothing_compared(result)}")
     if form == "json":
         document = {"schema": ev.SCHEMA, **msgspec.to_builtins(result)}
-        deliver_text("compare", output, encode_document(document) + "\n")
+        deliver_text("compare", output, to_json_text(document) + "\n")
     elif form == "csv":
         from hostdx.app.report.forms import csv_rows
 
@@ -130,7 +130,7 @@ def _print_outliers(
         deliver_text(
             "compare",
             output,
-            encode_document({"schema": ev.SCHEMA, "twins": twins, **msgspec.to_builtins(outliers)}) + "\n",
+            to_json_text({"schema": ev.SCHEMA, "twins": twins, **msgspec.to_builtins(outliers)}) + "\n",
         )
     else:
         from hostdx.app.report.delivery import deliver_document

@@ -10,7 +10,7 @@ from hostdx.app.cli.look import add_color_option
 from hostdx.app.recordings import store
 from hostdx.app.recordings.answers import ranked_items
 from hostdx.app.report.headline import read_recording_answer
-from hostdx.app.report.json_document import encode_document
+from hostdx.app.report.json_document import to_json_text
 from hostdx.app.state import recordings_dir
 from hostdx.app.terminal.output import print_parts, print_result
 from hostdx.app.terminal.printable import make_printable
@@ -44,12 +44,12 @@ def recordings(as_json: bool, examples: bool, called: tuple[str, str] | None) ->
         store.set_label(store.resolve_recording(called[0]), called[1])
         return 0
     if examples:
-        print_result(encode_document(_document_for_screen()))
+        print_result(to_json_text(_document_for_screen()))
         return 0
     entries = store.list_recordings()
     if as_json:
         print_result(
-            encode_document(
+            to_json_text(
                 {
                     "schema": ev.SCHEMA,
                     "recordings": [_entry_document(entry) for entry in entries],

@@ -61,7 +61,7 @@ def rules(explain: str | None, tables: bool, as_json: bool) -> int:
             {"id": r.id, "title": r.title, "detail": list(_rule_detail(r))} for r in rules_by_id.values()
         ]
         print_result(
-            json_document.encode_document(
+            json_document.to_json_text(
                 {"schema": "hostdx/1", "rules": listed, "problems": list(load_written_rules().problems)}
             )
         )

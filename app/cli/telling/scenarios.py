@@ -4,7 +4,7 @@ import click
 import msgspec
 
 from hostdx.app.cli.look import add_color_option
-from hostdx.app.report.json_document import encode_document
+from hostdx.app.report.json_document import to_json_text
 from hostdx.app.terminal.output import print_parts, print_result
 from hostdx.probes.reading.host import Host
 from hostdx.probes.units import format_duration
@@ -21,7 +21,7 @@ def scenarios(as_json: bool) -> int:
     listed_offers = list(scenario_offers(Host(), lambda: 0.0))
     if as_json:
         print_result(
-            encode_document(
+            to_json_text(
                 {"schema": ev.SCHEMA, "scenarios": [_offer_document(offer) for offer in listed_offers]}
             )
         )

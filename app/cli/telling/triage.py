@@ -9,7 +9,7 @@ from msgspec import structs
 
 from hostdx.app.cli.look import color_option
 from hostdx.app.cli.measuring.event_stream import events_option, make_stream_header
-from hostdx.app.cli.root_option import captured_name, live_or_captured_host
+from hostdx.app.cli.root_option import captured_host_name, live_or_captured_host
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.state import has_journals
 from hostdx.app.terminal.failure import USAGE, Failure
@@ -88,7 +88,7 @@ def triage(
         for note in session.notes:
             print_problem(note.text)
         print_result(
-            json_document.encode_document(
+            json_document.to_json_text(
                 json_document.run_as_json(session, None) | {"checks": json_document.list_checks(session)}
             )
         )
@@ -163,7 +163,7 @@ def _triage_events(
     if root is None:
         yield make_stream_header("triage", {"programs": True} if programs else {})
     else:
-        yield make_stream_header("triage", {"root": root}, captured_name(host, root))
+        yield make_stream_header("triage", {"root": root}, captured_host_name(host, root))
     for line in _leftover_journal_lines() if root is None else ():
         yield ev.Note(t=elapsed_s(), text=line)
     for answer in host.ask_programs(MAX_PROGRAMS_S):

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from hostdx.app.cli.look import add_color_option
-from hostdx.app.report.json_document import encode_document
+from hostdx.app.report.json_document import to_json_text
 from hostdx.app.run import consent
 from hostdx.app.run.signals import hold_back_signals
 from hostdx.app.state import journal_dir
@@ -64,9 +64,7 @@ def undo(dry_run: bool, forget: str | None, yes: bool, as_json: bool) -> int:
                     failed = True
     failed = failed or any(change.state == "failed" for change in changes)
     if as_json:
-        print_result(
-            encode_document(msgspec.to_builtins(ChangeReport(schema=SCHEMA, changes=tuple(changes))))
-        )
+        print_result(to_json_text(msgspec.to_builtins(ChangeReport(schema=SCHEMA, changes=tuple(changes)))))
     elif not changes and not failed:
         print_line(f"nothing to undo in {journal_dir()}{_elsewhere_hint()}")
     return 3 if failed else 0

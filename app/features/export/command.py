@@ -42,10 +42,10 @@ def export(
     (`watch`: this host's nights). A file that cannot be read is named, and the others are exported.
     """
     from hostdx.app.features.export.schema import document_schema, schema_names, table_schemas_document
-    from hostdx.app.report.json_document import encode_document
+    from hostdx.app.report.json_document import to_json_text
 
     if schema:
-        print_result(encode_document(table_schemas_document()))
+        print_result(to_json_text(table_schemas_document()))
         return 0
     if document is not None:
         if document not in schema_names():

@@ -10,7 +10,7 @@ import msgspec
 from hostdx.app.features.fleet.summary import is_answer_file
 from hostdx.app.recordings.store import files_below
 from hostdx.app.report.delivery import deliver_document
-from hostdx.app.report.json_document import encode_document
+from hostdx.app.report.json_document import to_json_text
 from hostdx.app.report.results.finding_parts import incident_parts
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.app.terminal.output import print_note
@@ -81,7 +81,7 @@ def deliver_incidents(books: Sequence[NodeBook], source: str, form: str, output:
     findings = shared_findings(judgement, source)
     if form == "json":
         document = {"schema": ev.SCHEMA, **msgspec.to_builtins(judgement), "findings": findings}
-        deliver_text("fleet", output, encode_document(document) + "\n")
+        deliver_text("fleet", output, to_json_text(document) + "\n")
     else:
         deliver_document("fleet", output, incidents_document(judgement, findings), form)
     return 0

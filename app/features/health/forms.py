@@ -10,7 +10,7 @@ import msgspec
 from hostdx.app.features.health.check import Answer, HealthCheck
 from hostdx.app.features.health.speed import LoadErrorRates
 from hostdx.app.report.forms.openmetrics import Sample, gauge_lines
-from hostdx.app.report.json_document import encode_document
+from hostdx.app.report.json_document import to_json_text
 from hostdx.app.terminal.printable import make_printable
 from hostdx.probes.units import format_duration
 from hostdx.scenarios.contract import events as ev
@@ -92,7 +92,7 @@ def _json_lines(check: HealthCheck) -> Iterator[str]:
         "loads": [s._asdict() | {"slow": s.is_slow} for s in check.standings],
         "notes": check.notes,
     }
-    yield encode_document(document)
+    yield to_json_text(document)
 
 
 _LINES: dict[Form, Callable[[HealthCheck], Iterator[str]]] = {

@@ -60,7 +60,7 @@ class NodeClass(msgspec.Struct, frozen=True, kw_only=True):
 _decoder = msgspec.json.Decoder(NodeClass)
 
 
-def level_of_logs(logs: Sequence[float]) -> float:
+def level_of_logs(logs: Sequence[float]) -> of.Logarithm:
     """Return a load's level in a run: the median of its rounds, which a few disturbed ones do not move."""
     return median(logs)
 
@@ -111,7 +111,7 @@ def make_class_load(
     return ClassLoad(*key, unit, level, spread, scatter, lowest, len(levels))
 
 
-def deviation_below_median(values: Sequence[float]) -> float:
+def deviation_below_median(values: Sequence[float]) -> of.Deviation:
     """Return the standard deviation of the half below the median: a node that is faster says nothing of slow ones."""
     middle = median(values)
     below = [(middle - value) ** 2 for value in values if value <= middle]

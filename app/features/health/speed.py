@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from hostdx.app.features.health.node_class import ClassLoad, LoadKey, NodeClass, Rounds, level_of_logs
+from hostdx.scenarios.contract import ranges as of
 from hostdx.scenarios.contract.verdict.verdict import margin_edge
 from hostdx.scenarios.experiment.statistics.distributions import normal_quantile, normal_tail, t_quantile
 
@@ -71,17 +72,17 @@ class LoadErrorRates(NamedTuple):
         return self.found_in_two_share >= MIN_FOUND
 
 
-def level_deviation_of(load: ClassLoad, rounds: int) -> float:
+def level_deviation_of(load: ClassLoad, rounds: int) -> of.Deviation:
     """Return the standard deviation of a fit node's level after so many rounds, in logs."""
     return math.sqrt(load.spread**2 * (1 + 1 / load.runs) + check_noise_of(load, rounds) ** 2)
 
 
-def check_noise_of(load: ClassLoad, rounds: int) -> float:
+def check_noise_of(load: ClassLoad, rounds: int) -> of.Deviation:
     """Return the part of that deviation which is another one in each check of the same node."""
     return load.scatter * math.sqrt(MEDIAN_EFFICIENCY * INFLATION / max(1, rounds))
 
 
-def slow_limit_of(load: ClassLoad, rounds: int, loads: int) -> float:
+def slow_limit_of(load: ClassLoad, rounds: int, loads: int) -> of.Logarithm:
     """Return how far below its class a node must be to be slow, in logs. `loads`: how many are judged together."""
     quantile = t_quantile(1 - FALSE_DRAINS / loads, max(2, load.runs - 1))
     return max(MARGIN, quantile * level_deviation_of(load, rounds), BEYOND_LOWEST * load.lowest)

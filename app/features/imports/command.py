@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from hostdx.app.features.imports import recording as imported
-from hostdx.app.report.json_document import encode_document
+from hostdx.app.report.json_document import to_json_text
 from hostdx.app.terminal.failure import COULD_NOT, USAGE, Failure
 from hostdx.app.terminal.output import print_line, print_problem, print_result
 from hostdx.app.terminal.output_file import check_outputs, write_bytes
@@ -68,7 +68,7 @@ def import_(
     pile = make_result_set(read, series=series) if output is not None or _belong_together(read) else None
     written = _write_recordings(read, pile, output)
     if as_json:
-        print_result(encode_document(_make_document(read, written, refused, pile)))
+        print_result(to_json_text(_make_document(read, written, refused, pile)))
         return COULD_NOT if refused else 0
     for file in read:
         _print_file(file, written.get(file.path))

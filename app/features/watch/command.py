@@ -194,7 +194,7 @@ def _remove_units(remove_command: str | None = None) -> int:
 def _measure_night(wanted: NightSettings, *, as_json: bool, fail_on: str | None) -> int:
     from hostdx.app.features.watch import night as nights
     from hostdx.app.features.watch.history_command import reaches_severity
-    from hostdx.app.report.json_document import encode_document
+    from hostdx.app.report.json_document import to_json_text
     from hostdx.probes.reading.host import Host
 
     def find_busy_reason() -> str:
@@ -204,14 +204,14 @@ def _measure_night(wanted: NightSettings, *, as_json: bool, fail_on: str | None)
     measure = nights.make_battery_measure(
         wanted, ["hostdx", *sys.argv[1:]], lambda _event: None, print_problem
     )
-    tonight = nights.measure_night(wanted, measure, print_problem, busy=find_busy_reason)
+    tonight = nights.measure_night(wanted, measure, print_problem, why_busy=find_busy_reason)
     if as_json:
         import msgspec
 
         from hostdx.scenarios.contract import events as ev
 
         document = msgspec.to_builtins(tonight.history, str_keys=True)
-        print_result(encode_document({"schema": ev.SCHEMA, "skipped": tonight.skipped, **document}))
+        print_result(to_json_text({"schema": ev.SCHEMA, "skipped": tonight.skipped, **document}))
     else:
         _print_outcome(tonight)
     if tonight.failed or tonight.skipped:

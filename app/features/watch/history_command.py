@@ -12,7 +12,7 @@ import msgspec
 
 from hostdx.app.cli.look import add_color_option
 from hostdx.app.cli.options import format_option, output_option
-from hostdx.app.report.json_document import encode_document
+from hostdx.app.report.json_document import to_json_text
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.app.terminal.output import print_problem
 from hostdx.app.terminal.output_file import deliver_text
@@ -66,7 +66,7 @@ def history(
             **msgspec.to_builtins(host_history, str_keys=True),
             "findings": finding_documents,
         }
-        deliver_text("history", output, encode_document(document) + "\n")
+        deliver_text("history", output, to_json_text(document) + "\n")
     elif form == "openmetrics":
         from hostdx.app.features.watch.openmetrics import openmetrics_text
 

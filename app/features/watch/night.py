@@ -60,7 +60,7 @@ def measure_night(
     measure: Measure,
     complain: Callable[[str], None],
     *,
-    busy: Callable[[], str],
+    why_busy: Callable[[], str],
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> NightOutcome:
     """Raises Failure: another night is under way, or there is no room for a recording."""
@@ -71,10 +71,10 @@ def measure_night(
         if skip_reason := _measured_already_reason(nights, now()):
             return NightOutcome(recordings=(), history=nights.read_history(), skipped=skip_reason)
         recordings = [nights.next_recording_path(f"{now():%Y%m%dT%H%M%SZ}", again=False)]
-        ended = measure(recordings[0], busy())
+        ended = measure(recordings[0], why_busy())
         if ended.status == "done" and nights.read_history().retest:
             recordings.append(nights.next_recording_path(f"{now():%Y%m%dT%H%M%SZ}", again=True))
-            measure(recordings[1], busy())
+            measure(recordings[1], why_busy())
         removed = 0
         try:
             removed = len(nights.prune_nights(wanted.keep))

@@ -22,7 +22,7 @@ from hostdx.probes.files.safe_read import read_trusted_file
 from hostdx.probes.reading.lossless_json import Decoder, encode
 from hostdx.scenarios.analysis.compare.run_summary import RunSummary
 from hostdx.scenarios.analysis.nights.fleet import OtherNight, remove_common_effects
-from hostdx.scenarios.analysis.nights.history import HostHistory, NightRun, make_history, night_run
+from hostdx.scenarios.analysis.nights.history import HostHistory, NightRun, make_history, make_night_run
 
 SCHEMA = "hostdx-nights/1"
 INDEX = "index.json"
@@ -135,7 +135,7 @@ class NightsFolder:
 def _read_run(path: Path, before: Path | None) -> NightRun:
     (now,) = read_run_summaries([path])
     earlier: RunSummary | None = read_run_summaries([before])[0] if before is not None else None
-    return night_run(int(path.name[:6]), now, earlier)
+    return make_night_run(int(path.name[:6]), now, earlier)
 
 
 def _make_history(runs: Sequence[NightRun]) -> HostHistory:
@@ -153,7 +153,7 @@ def _night_runs(nights: Iterable[RunSummary]) -> list[NightRun]:
     runs: list[NightRun] = []
     before: RunSummary | None = None
     for number, take in enumerate(nights, 1):
-        runs.append(night_run(number, take, before))
+        runs.append(make_night_run(number, take, before))
         if runs[-1].state == "measured":
             before = take
     return runs

@@ -63,10 +63,10 @@ def latency_summaries(session: RunSession) -> list[LatencySummary]:
     ]
 
 
-def summarise_latencies(workload: str, variant: str, side: Counter[int]) -> LatencySummary:
-    total = side.total()
+def summarise_latencies(workload: str, variant: str, histogram: Counter[int]) -> LatencySummary:
+    total = histogram.total()
     enough = (round(total * (1 - share)) >= MIN_OPERATIONS_ABOVE for _, share in SHARES)
-    estimates_ns = (percentile_ns(side.items(), share) for _, share in SHARES)
+    estimates_ns = (percentile_ns(histogram.items(), share) for _, share in SHARES)
     p50, p99, p999 = (ns if is_enough else None for ns, is_enough in zip(estimates_ns, enough, strict=True))
     return LatencySummary(workload, variant, total, p50, p99, p999)
 

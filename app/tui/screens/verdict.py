@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from hostdx.app.recordings import store
 from hostdx.app.recordings.answers import ranked_items
-from hostdx.app.terminal.lines import column_width
+from hostdx.app.terminal.lines import half_column_width
 from hostdx.app.tui.details import (
     PLACEHOLDER,
     commands_text,
@@ -203,7 +203,7 @@ class VerdictScreen(RunScreen):
         width = self.app.size.width
         there = [
             lay_out_section_on_top(self.current_session(), room, MAX_ROWS)
-            for room in (column_width(width) - 4, width - 6)
+            for room in (half_column_width(width) - 4, width - 6)
         ]
         rows = [len(table.rows) if table is not None else 0 for table in there]
         return rows[0] > max(MAX_NEXT_LINES, MAX_FOLD_RATIO * rows[1])

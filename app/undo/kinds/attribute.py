@@ -35,26 +35,26 @@ class AttributeTrouble(OSError):
 AttributeTexts: TypeAlias = "dict[str, str | AttributeTrouble]"
 
 
-def read_attributes(paths: Sequence[str], keep: Sequence[int] = ()) -> AttributeTexts:
+def read_attributes(paths: Sequence[str], fds: Sequence[int] = ()) -> AttributeTexts:
     """Each path's text without its last line end, or why it could not be read."""
-    return _ask_child({"read": list(paths)}, paths, keep)
+    return _ask_child({"read": list(paths)}, paths, fds)
 
 
 def write_attribute(
-    path: str, value: str, keep: Sequence[int] = (), then: Sequence[str] = ()
+    path: str, value: str, fds: Sequence[int] = (), then: Sequence[str] = ()
 ) -> tuple[str, AttributeTexts]:
     """Writes; gives what can be read back there, and then the texts of the other paths. Raises AttributeTrouble.
 
-    `keep` are descriptors that the child holds too: the journal's lock stays taken as long as a write is under way.
+    `fds` are descriptors that the child holds too: the journal's lock stays taken as long as a write is under way.
     """
-    answers = _ask_child({"write": [path, value], "read": list(then)}, (path, *then), keep)
+    answers = _ask_child({"write": [path, value], "read": list(then)}, (path, *then), fds)
     answer = answers.pop(path)
     if isinstance(answer, AttributeTrouble):
         raise answer
     return answer, answers
 
 
-def settle_values(values: Mapping[str, str], keep: Sequence[int] = ()) -> AttributeTexts:
+def write_until_settled(values: Mapping[str, str], fds: Sequence[int] = ()) -> AttributeTexts:
     """Writes those that are not so yet, in their order, and what that changed along once more; what is there then.
 
     Twice, because writing nr_requests sets mq-deadline's async_depth along, which may have been right before
@@ -62,7 +62,7 @@ def settle_values(values: Mapping[str, str], keep: Sequence[int] = ()) -> Attrib
     abandoned one goes on when the device answers: half of it would look as if somebody else had set the rest.
     """
     pairs = [[path, selected_word(text)] for path, text in values.items()]
-    return _ask_child({"settle": pairs}, list(values), keep, may_finish=True)
+    return _ask_child({"settle": pairs}, list(values), fds, may_finish=True)
 
 
 def selected_word(text: str) -> str:
@@ -80,7 +80,7 @@ def _ask_child(
         return {}
     try:
         answers = bounded_child.ask_child(
-            "hostdx.app.undo.kinds.attribute", request, timeout_s=TIMEOUT_S, keep=keep, may_finish=may_finish
+            "hostdx.app.undo.kinds.attribute", request, timeout_s=TIMEOUT_S, fds=keep, may_finish=may_finish
         )
     except bounded_child.StuckChild as why:
         return {path: AttributeTrouble(errno.ETIMEDOUT, str(why), why.writer) for path in paths}

@@ -40,11 +40,11 @@ class DeadChild(Exception):
 
 
 def ask_child(
-    module: str, request: object, *, timeout_s: float, keep: Sequence[int] = (), may_finish: bool = False
+    module: str, request: object, *, timeout_s: float, fds: Sequence[int] = (), may_finish: bool = False
 ) -> Any:
     """Return what `python -m MODULE` answers. Raises Stuck, Died, OSError.
 
-    `timeout_s` begins anew whenever the child says that it goes on. `keep` are descriptors that the child holds too:
+    `timeout_s` begins anew whenever the child says that it goes on. `fds` are descriptors that the child holds too:
     the journal's lock stays taken as long as anything is under way. `may_finish`: no answer in time, it goes on with
     what it was asked for as soon as it can; else it is killed and ends after the step that it is in.
     """
@@ -53,7 +53,7 @@ def ask_child(
 
     from hostdx.app.terminal.process import is_living, process_identity
 
-    child = start_module(module, stdin=PIPE, fds=keep)
+    child = start_module(module, stdin=PIPE, fds=fds)
     me = process_identity(child.pid)
     assert child.stdin is not None and child.stdout is not None
     try:

@@ -25,11 +25,11 @@ class ChangingCommandFailed(Exception):
 def run_changing_command(
     argv: Sequence[str],
     *,
-    keep: Sequence[int] = (),
+    fds: Sequence[int] = (),
     timeout_s: float = TIMEOUT_S,
     stop: threading.Event | None = None,
 ) -> str:
-    """stdout. Raises ChangingCommandFailed. `keep`: descriptors that the command holds too (the journal's lock).
+    """stdout. Raises ChangingCommandFailed. `fds`: descriptors that the command holds too (the journal's lock).
 
     `stop` ends it early where that is set: for commands that may be broken off in the middle.
     """
@@ -46,7 +46,7 @@ def run_changing_command(
             env=os.environ | {"LC_ALL": "C", "PATH": ":".join(ADMIN_PATH)},
             start_new_session=True,
             cwd="/",
-            pass_fds=tuple(keep),
+            pass_fds=tuple(fds),
         )
     except OSError as error:
         raise ChangingCommandFailed(f"{argv[0]}: {error.strerror} (`{shown}`)") from None

@@ -32,12 +32,12 @@ CLOCKS_DIFFER_NS = 10**9  # a file system stamps with a clock that ticks a hundr
 TIMEOUT_S = 5.0  # without anything being removed
 
 
-def make_directory(path: str, *, keep: Sequence[int] = ()) -> Inode:
+def make_directory(path: str, *, fds: Sequence[int] = ()) -> Inode:
     """A directory: which one it is. Raises ChangeNotMade."""
     request = {"do": "make", "path": path}
     try:
         inode_or_error = bounded_child.ask_child(
-            "hostdx.app.undo.kinds.own_files", request, timeout_s=TIMEOUT_S, keep=keep
+            "hostdx.app.undo.kinds.own_files", request, timeout_s=TIMEOUT_S, fds=fds
         )
     except bounded_child.StuckChild as why:
         raise ChangeNotMade(f"{path}: {why}", why.writer) from None
@@ -49,7 +49,7 @@ def make_directory(path: str, *, keep: Sequence[int] = ()) -> Inode:
 
 
 def remove_directory(
-    path: str, place: FileSystemId | None, inode: Inode | None, *, keep: Sequence[int] = ()
+    path: str, place: FileSystemId | None, inode: Inode | None, *, fds: Sequence[int] = ()
 ) -> UndoOutcome:
     """Never raises. `place`: where it was made; `inode`: which one it was, None where the journal does not tell."""
     request = {
@@ -60,9 +60,7 @@ def remove_directory(
     }
     try:
         return msgspec.convert(
-            bounded_child.ask_child(
-                "hostdx.app.undo.kinds.own_files", request, timeout_s=TIMEOUT_S, keep=keep
-            ),
+            bounded_child.ask_child("hostdx.app.undo.kinds.own_files", request, timeout_s=TIMEOUT_S, fds=fds),
             UndoOutcome,
         )
     except bounded_child.StuckChild as why:

@@ -91,20 +91,20 @@ def draw_resource_name(action: Action) -> str:
     return name
 
 
-def create_resource(entry: JournalEntry, keep: tuple[int, ...]) -> Inode | None:
+def create_resource(entry: JournalEntry, fds: tuple[int, ...]) -> Inode | None:
     """Return which directory it is; namespaces are made by the process that will hold them and carries their name."""
     if entry.action.resource == "cgroup":
         own_groups.make_group(entry.value, entry.action.parameters)
     if entry.action.resource == "file":
         text_file.make_file(entry.value, entry.action.new or "")
-    return own_files.make_directory(entry.value, keep=keep) if entry.action.resource == "directory" else None
+    return own_files.make_directory(entry.value, fds=fds) if entry.action.resource == "directory" else None
 
 
-def remove_resource(entry: JournalEntry, keep: tuple[int, ...]) -> UndoOutcome:
+def remove_resource(entry: JournalEntry, fds: tuple[int, ...]) -> UndoOutcome:
     if entry.action.resource == "file":
         return text_file.remove_file(entry.value, entry.action.new or "")
     if entry.action.resource == "directory":
-        return own_files.remove_directory(entry.value, entry.place, entry.inode, keep=keep)
+        return own_files.remove_directory(entry.value, entry.place, entry.inode, fds=fds)
     return (
         own_groups.remove_group(entry.value)
         if entry.action.resource == "cgroup"

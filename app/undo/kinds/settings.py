@@ -30,13 +30,13 @@ def read_target_and_side_values(action: Action) -> tuple[str, dict[str, str]]:
     return selected_word(old), _readable_texts(texts)
 
 
-def switch_setting(entry: JournalEntry, keep: tuple[int, ...]) -> JournalEntry:
+def switch_setting(entry: JournalEntry, fds: tuple[int, ...]) -> JournalEntry:
     """Writes the new value; the entry as it became. Raises ChangeNotMade."""
     target = entry.action.target
     if entry.old == entry.value:
         return replace(entry, made=True, became=entry.value)
     try:
-        text, sides = attribute.write_attribute(target, entry.value, keep, tuple(entry.saved))
+        text, sides = attribute.write_attribute(target, entry.value, fds, tuple(entry.saved))
     except AttributeTrouble as why:
         rights = "; needs root" if why.errno in (errno.EACCES, errno.EPERM) and os.geteuid() else ""
         text = f"{target}: {entry.value!r} was not accepted: {why.strerror}{rights}"
@@ -47,13 +47,13 @@ def switch_setting(entry: JournalEntry, keep: tuple[int, ...]) -> JournalEntry:
     return replace(entry, made=True, became=became, left=_readable_texts(sides))
 
 
-def put_back_setting(entry: JournalEntry, keep: tuple[int, ...], journal: Journal | None) -> UndoOutcome:
+def put_back_setting(entry: JournalEntry, fds: tuple[int, ...], journal: Journal | None) -> UndoOutcome:
     """A value that somebody else set is left alone and reported, a side value as well. The journal
     is told each time before the next step is made."""
-    outcome = _put_back_value(entry, keep, journal)
+    outcome = _put_back_value(entry, fds, journal)
     is_nice = entry.action.target.startswith("nice:") and entry.old != entry.value
     return (
-        _put_back_children(entry, keep, journal.header.who.start, outcome)
+        _put_back_children(entry, fds, journal.header.who.start, outcome)
         if is_nice and journal is not None and outcome.state == "reverted"
         else outcome
     )
@@ -151,7 +151,7 @@ def _is_half_settled(entry: JournalEntry, now: AttributeTexts) -> bool:
 def _settle_sides(entry: JournalEntry, paths: Iterable[str], keep: tuple[int, ...]) -> UndoOutcome:
     """In the order declared: `nr_requests` before tunables that depend on it, if the scenario says so."""
     wanted = {path: entry.saved[path] for path in paths}
-    there = attribute.settle_values(wanted, keep)
+    there = attribute.write_until_settled(wanted, keep)
     troubles: list[str] = []
     for path, text in wanted.items():
         now = there[path]

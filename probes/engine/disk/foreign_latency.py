@@ -57,7 +57,7 @@ class ForeignWait:
             usual.requests += waited.requests
             usual.seconds += waited.seconds
 
-    def sample(
+    def others_slowdown(
         self, seconds: float, direction: Direction | None, our_requests: int | None, our_wait_s: float
     ) -> float | None:
         """After a block of `seconds`: how many times longer others waited than usually; None where it cannot be told.

@@ -15,7 +15,7 @@ from hostdx.probes.engine.measured import BenchRefused
 from hostdx.probes.engine.workloads import IDS
 from hostdx.probes.files.rights import user_name
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.arrays import md_array, thin_pool
+from hostdx.probes.system.disk.arrays import md_array, thin_pool_under
 from hostdx.probes.system.disk.backing import served_by_memory_reason
 from hostdx.probes.system.disk.block import block_devices
 from hostdx.probes.system.disk.failing import io_error_advice
@@ -170,7 +170,7 @@ def stack_refusal(host: Host, placed: DirectoryPlacement, explicit: bool) -> str
         if array is not None and array.is_busy:
             done = f", {100 * array.done:.0f} % done" if is_present(array.done) else ""
             return f"{placed.directory} is on {name}, which is in a {array.action}{done}: wait for its end"
-    if isinstance(placed.device, Absent) or (pool := thin_pool(host, placed.device)) is None:
+    if isinstance(placed.device, Absent) or (pool := thin_pool_under(host, placed.device)) is None:
         return ""
     location = f"{placed.directory} is on the thin pool {pool.name}"
     for part_name, fill in (("data", pool.data), ("metadata", pool.metadata)):
@@ -225,7 +225,7 @@ def suitability_notes(
     if why := served_by_memory_reason(host, placed.leaves):
         yield f"reads and writes are not applicable, {why}; create/stat/delete measures the file system, not a disk"
     if is_present(placed.device):
-        pool = thin_pool(host, placed.device)
+        pool = thin_pool_under(host, placed.device)
         if pool is not None and isinstance(pool.data, Absent):
             yield f"the fill of the thin pool {pool.name} is unknown: {pool.data.reason}"
         errors = host.read_integer(f"/sys/fs/ext4/{placed.device}/errors_count") if kind == "ext4" else 0

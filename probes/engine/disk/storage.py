@@ -314,7 +314,7 @@ class StorageBench:
         most: int | None,
         at_most_s: float,
     ) -> LoadSpec:
-        return self.side_spec(load, index, places) | {
+        return self.load_spec(load, index, places) | {
             "seed": self._rng.getrandbits(48),
             "slices": ends,
             "least": -(-least // load.workers),
@@ -322,7 +322,7 @@ class StorageBench:
             "at_most_s": at_most_s,
         }
 
-    def side_spec(self, load: EngineLoad, index: int, places: Sequence[int]) -> LoadSpec:
+    def load_spec(self, load: EngineLoad, index: int, places: Sequence[int]) -> LoadSpec:
         """Return what worker `index` of this load does in these file sets. Raise MeasurementInvalid where it cannot."""
         spec: LoadSpec = {"kind": load.kind, "fd": -1, "stretch": 0.0 if load.control else self.stretch}
         if load.kind == "metadata":

@@ -62,7 +62,7 @@ class StorageBatches(BatchSource[StorageBench]):
             presumed = 1.0 if self.load.block_bytes >= LARGE_BYTES else PRESUMED_SYNCED
             self._budget.set_load_share(self.load.id, self.load.budget_share, presumed)
         if self.load.kind == "read":
-            await self.measure_alone()
+            await self.check_cached_reads()
         return await super().start_workers_and_rehearse()
 
     async def measure_batch(
@@ -143,7 +143,7 @@ class StorageBatches(BatchSource[StorageBench]):
         for number, place in visited:
             files = range(place * self._together, (place + 1) * self._together)
             try:
-                sides.append(self._benches[number].side_spec(self.load, worker, files) | {"mark": number})
+                sides.append(self._benches[number].load_spec(self.load, worker, files) | {"mark": number})
             except MeasurementInvalid as why:
                 unfit[self.variant_names[number]] = str(why)
         refuse_unfit_variants(unfit)

@@ -79,7 +79,7 @@ def read_mdstat(host: Host) -> tuple[tuple[str, int, str], ...]:
     return tuple(arrays)
 
 
-def thin_pool(host: Host, name: str) -> ThinPool | None:
+def thin_pool_under(host: Host, name: str) -> ThinPool | None:
     """The thin pool under a device, None where there is none. LVM gives it a device whose uuid ends in `-tpool`."""
     for layer in device_and_layers_below(block_devices(host), name):
         uuid = host.read_word(f"/sys/block/{layer}/dm/uuid")

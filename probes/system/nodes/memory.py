@@ -44,7 +44,7 @@ def read_meminfo(host: Host) -> dict[str, int] | Absent:
     return {name: int(number) * (1024 if unit else 1) for name, number, unit in rows}
 
 
-def read_offline_bytes(host: Host) -> int | Absent:
+def read_offline_memory_bytes(host: Host) -> int | Absent:
     """Memory that a hypervisor or a board gave to a running host and that nobody has set online.
 
     Documentation/ABI/testing/sysfs-devices-memory: a folder for each block. Their states are read only where blocks and

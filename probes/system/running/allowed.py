@@ -95,15 +95,15 @@ def _read_cpuset(host: Host, resource_name: str) -> frozenset[int] | None:
 MAX_PROCESSES = 50_000
 
 
-def find_pinned_cpus(host: Host, besides: frozenset[int] = frozenset()) -> frozenset[int]:
-    """Of every pinned process that can be seen, but for those in `besides`."""
+def find_pinned_cpus(host: Host, excluded: frozenset[int] = frozenset()) -> frozenset[int]:
+    """Of every pinned process that can be seen, but for those in `excluded`."""
     online = read_cpu_topology(host).online
     usual = online - (read_cpu_list(host, "isolated") or frozenset())
     names = host.list_names("/proc")
     pinned_cpus: set[int] = set()
     pids = [pid for name in (names if is_present(names) else ()) if (pid := parse_unsigned(name)) is not None]
     for pid in pids[:MAX_PROCESSES]:
-        text = host.read_file_text(f"/proc/{pid}/status", 1 << 16) if pid not in besides else ""
+        text = host.read_file_text(f"/proc/{pid}/status", 1 << 16) if pid not in excluded else ""
         listed = listed_in_status(text, "Cpus_allowed_list")
         cpus = parse_cpu_list(listed) if listed else None
         if cpus and is_present(text) and "VmSize:" in text and not cpus & online >= usual:

@@ -87,7 +87,7 @@ class NightRun(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(change for change in self.changes if change.component in BREAKS)
 
 
-def night_run(night: int, summary: RunSummary, before: RunSummary | None) -> NightRun:
+def make_night_run(night: int, summary: RunSummary, before: RunSummary | None) -> NightRun:
     """`before`: of the last measured night. What did not end as it should has no figures."""
     state = _STATES.get(summary.status, "cut off")
     measured = state == "measured"

@@ -50,7 +50,7 @@ class RunCalls(NamedTuple):
     locks: KernelLockWaits | None = None
 
 
-def keep_run_calls(job: JobRun) -> RunCalls | None:
+def run_calls_of(job: JobRun) -> RunCalls | None:
     if job.calls is None:
         return None
     longest = sorted(job.calls.stacks, key=lambda stack: -stack[2])[:MAX_STACKS]

@@ -64,7 +64,7 @@ def _path_names(path: Sequence[int], symbols: FrameNames) -> tuple[str, ...]:
     return (*names[first : first + 1], *(name for name in names[first + 1 :] if name not in PLUMBING))
 
 
-def longest_path(waits: Sequence[LockWaitSample], holder: bool) -> tuple[str, ...]:
+def most_waited_path(waits: Sequence[LockWaitSample], holder: bool) -> tuple[str, ...]:
     """The path that most of it came by."""
     seconds: dict[tuple[str, ...], float] = {}
     for wait in waits:
@@ -101,7 +101,7 @@ def lock_table(
         )
         fields = asdict(compare_seconds(baseline_s, variant_s, len(judged)))
         fields["differs"] = fields["differs"] and key in judged
-        fields |= {"path": longest_path(some, False), "holder": longest_path(some, True)}
+        fields |= {"path": most_waited_path(some, False), "holder": most_waited_path(some, True)}
         rows.append(LockWaits(**fields, kind=key[0], place=key[1]))
     rows.sort(key=lambda row: -max(row.baseline_s, row.variant_s))
     shown = tuple(row for row in rows if max(row.baseline_s, row.variant_s) >= MIN_LOCK_S)[:MAX_ROWS]

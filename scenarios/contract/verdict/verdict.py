@@ -182,7 +182,7 @@ def as_not_measured(judged: AnyJudged, reason: str) -> AnyJudged:
     return msgspec.structs.replace(judged, verdict=Word.NOT_MEASURED, reason=reason)
 
 
-def ratio_of(log: float) -> float:
+def ratio_of(log: of.Logarithm) -> of.Ratio:
     return math.exp(min(_FARTHEST, max(-_FARTHEST, log)))
 
 
@@ -303,6 +303,6 @@ def estimate_of_ratio(ratio: float, ci95: tuple[float, float], margin: float) ->
     return EffectEstimate(effect, low, high, margin_edge(margin))
 
 
-def margin_edge(margin: float) -> float:
+def margin_edge(margin: float) -> of.Logarithm:
     """Return the margin (a share) as a log of a ratio: 0.05 gives ln(1.05), and its inverse bounds the other side."""
     return math.log1p(margin)

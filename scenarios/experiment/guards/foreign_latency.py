@@ -64,7 +64,7 @@ class ForeignLatencyGuard:
             exact = way == "read" and load.block_bytes <= PAGE_BYTES
             our_operations = measured.operations if exact else None
             self._ratio = (
-                self._wait.sample(measured.seconds, way, our_operations, our_wait_s(measured)) or 0.0
+                self._wait.others_slowdown(measured.seconds, way, our_operations, our_wait_s(measured)) or 0.0
             )
 
     def mark_direction_unknown(self) -> None:
@@ -74,7 +74,7 @@ class ForeignLatencyGuard:
     async def is_ours(self, clock: Clock) -> bool:
         """Pauses, and tells whether others wait less without our load. Where they fell silent it counts as ours."""
         await clock.sleep(PAUSE_S)
-        without = self._wait.sample(PAUSE_S, None, None, 0.0)
+        without = self._wait.others_slowdown(PAUSE_S, None, None, 0.0)
         if without is None or without < STILL_WAITING * self._ratio:
             return True
         self._begin_anew()

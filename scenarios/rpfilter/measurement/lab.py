@@ -57,7 +57,7 @@ from hostdx.scenarios.rpfilter.measurement.sender import (
 _LOOK_S = 0.1  # ten jiffies: enough to tell an idle CPU from one that serves a network card
 
 
-def choose_cpu(allowed: set[int], before: dict[int, CpuTimes], after: dict[int, CpuTimes]) -> int:
+def choose_least_busy_cpu(allowed: set[int], before: dict[int, CpuTimes], after: dict[int, CpuTimes]) -> int:
     """The least busy of the allowed ones; among equals the highest, since interrupts gather on the low numbers."""
 
     def busy_seconds(cpu: int) -> float:
@@ -75,7 +75,7 @@ def quietest_cpu() -> int:
     try:
         before = parse_proc_stat(stat.read_text("ascii")).cpus
         time.sleep(_LOOK_S)
-        return choose_cpu(allowed, before, parse_proc_stat(stat.read_text("ascii")).cpus)
+        return choose_least_busy_cpu(allowed, before, parse_proc_stat(stat.read_text("ascii")).cpus)
     except (OSError, ValueError):
         return max(allowed)
 

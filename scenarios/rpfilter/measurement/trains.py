@@ -47,7 +47,7 @@ class NamespacePairs:
         self._ipv6 = ipv6
         self._count = 1
 
-    async def set_up_until(self, count: int) -> None:
+    async def set_up_pairs(self, count: int) -> None:
         for number in range(self._count, count):
             await self._bench.set_up(self._routes, ipv6=self._ipv6, pair=number)
             self._count = number + 1
@@ -70,7 +70,7 @@ class NetworkBatches(BatchSource[int]):
         return await super().start_workers_and_rehearse()
 
     async def _set_up_variants(self) -> None:
-        await self._pairs.set_up_until(len(self._trial.compared))
+        await self._pairs.set_up_pairs(len(self._trial.compared))
         unfit: dict[str, str] = {}
         for number, compared in enumerate(self._trial.compared):
             try:

@@ -19,7 +19,7 @@ from hostdx.app import __version__
 from hostdx.app.cli.entry import run_command_line
 from hostdx.app.cli.measuring.progress import PlainProgress
 from hostdx.app.cli.measuring.progress_rich import DrawnProgress
-from hostdx.app.cli.root_option import captured_name
+from hostdx.app.cli.root_option import captured_host_name
 from hostdx.app.recordings.reader import read_events
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.forms import markdown
@@ -65,7 +65,7 @@ def test_a_captured_host_has_its_own_name_or_that_of_its_archive(
 ) -> None:
     (tmp_path / path).parent.mkdir(exist_ok=True)
     (tmp_path / path).write_text(content)
-    assert captured_name(Host(str(tmp_path)), "/captures/wn104-capture.tar.gz") == name
+    assert captured_host_name(Host(str(tmp_path)), "/captures/wn104-capture.tar.gz") == name
 
 
 def test_each_table_is_shown_with_its_columns_here(capsys: pytest.CaptureFixture[str]) -> None:

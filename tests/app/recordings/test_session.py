@@ -210,7 +210,7 @@ def test_what_is_written_is_read_again_as_the_same_and_every_view_shows_it(tag: 
     page = make_report_document(session, "r.jsonl")
     assert markdown.render_markdown(page) and html.render_html(page) and summary_lines(session, path)
     document = json.loads(json_document.document_json(session, None))
-    assert document[event.name] == json.loads(json_document.encode_document(event.as_json))
+    assert document[event.name] == json.loads(json_document.to_json_text(event.as_json))
 
 
 def test_no_two_results_have_one_name_and_each_says_its_version() -> None:

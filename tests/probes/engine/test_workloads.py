@@ -183,7 +183,7 @@ async def test_every_place_has_files_of_its_own_and_gets_its_turn(tmp_path: Path
             sorted(bench._files.take_written_descriptors()) == sorted(fds)
             and bench._files.take_written_descriptors() == []
         )
-        assert bench.side_spec(read, 0, [7])["fds"] == [by_kind["read"][7].fd]
+        assert bench.load_spec(read, 0, [7])["fds"] == [by_kind["read"][7].fd]
         trains = StorageBatches({"A": bench, "B": bench}, write)
         assert trains.places == 16
         train = await trains.measure_batch([0, 1, 1, 0, 1, 0, 0, 1], 0.02, places=[3] * 4 + [11] * 4)
@@ -221,7 +221,7 @@ async def test_all_sides_make_links_or_none_does(
         benches.append(StorageBench(Host(), str(tmp_path / name), place, SIZE, 1, [], crew=crew, links=True))
     try:
         await StorageBench.prepare_all(benches, workloads=["metadata"])
-        assert [bench.side_spec(engine_load("metadata"), 0, [3])["links"] for bench in benches] == [works] * 2
+        assert [bench.load_spec(engine_load("metadata"), 0, [3])["links"] for bench in benches] == [works] * 2
         trains = StorageBatches(dict(zip("AB", benches, strict=True)), "metadata")
         assert (await trains.measure_batch([0, 1, 1, 0], 0.01)).order == [0, 1, 1, 0]
         assert (await benches[0].measure_block("metadata", 0.02, min_operations=1)).operations > 0

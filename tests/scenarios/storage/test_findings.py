@@ -25,7 +25,7 @@ from hostdx.scenarios.storage.findings import (
 )
 from hostdx.scenarios.storage.plan import describe_yardsticks_of_single_target, extra_plan_sentences
 from hostdx.scenarios.storage.scenario import scope_words
-from hostdx.scenarios.storage.targets import are_on_same_device, fill_level, list_differences, make_variant
+from hostdx.scenarios.storage.targets import are_on_same_device, filled_share, list_differences, make_variant
 from hostdx.scenarios.triage.knowledge.disks import endurance_share
 from tests.fakes.hosts.tree import Tree
 
@@ -124,9 +124,9 @@ def test_the_fill_level_is_the_one_that_df_shows(monkeypatch: pytest.MonkeyPatch
     state = SimpleNamespace(f_blocks=100, f_bfree=60, f_bavail=20)
     host = Host()
     monkeypatch.setattr(host, "read_statvfs", lambda _: state)
-    assert fill_level(host, "/x") == pytest.approx(40 / 60)
+    assert filled_share(host, "/x") == pytest.approx(40 / 60)
     state.f_blocks = state.f_bfree = state.f_bavail = 0  # a file system that counts no blocks
-    assert fill_level(host, "/x") is None
+    assert filled_share(host, "/x") is None
 
 
 def test_same_leaves_are_noticed() -> None:

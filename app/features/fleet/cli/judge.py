@@ -12,7 +12,7 @@ import msgspec
 
 from hostdx.app.cli.look import add_color_option
 from hostdx.app.cli.options import format_option, margin_option, output_option
-from hostdx.app.report.json_document import encode_document
+from hostdx.app.report.json_document import to_json_text
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.output import print_note
 from hostdx.app.terminal.output_file import deliver_text
@@ -66,7 +66,7 @@ def judge(
     if save_class is not None:
         _save_class(save_class, judgement)
     if form == "json" or as_json:
-        deliver_text("fleet", output, encode_document(msgspec.to_builtins(judgement)) + "\n")
+        deliver_text("fleet", output, to_json_text(msgspec.to_builtins(judgement)) + "\n")
     elif form == "ndjson":
         from hostdx.app.features.fleet.rows import rows_as_ndjson
 

@@ -65,7 +65,7 @@ def incident(at: str | None, since_s: float | None, worst: bool, form: str, outp
         )
     chosen = choose_incidents(answer, at=at, since_s=since_s, worst=worst)
     if form == "json":
-        from hostdx.app.report.json_document import encode_document
+        from hostdx.app.report.json_document import to_json_text
         from hostdx.app.terminal.output_file import deliver_text
         from hostdx.probes.reading.host import Host
         from hostdx.probes.system.disk.mounts import network_mounts
@@ -78,7 +78,7 @@ def incident(at: str | None, since_s: float | None, worst: bool, form: str, outp
             "incidents": [{"incident": incident, "finding": finding} for incident, finding in chosen],
             "mounts": [{"source": mount.source, "fstype": mount.fstype} for mount in network_mounts(Host())],
         }  # fmt: skip
-        deliver_text("incident", output, encode_document(document) + "\n")
+        deliver_text("incident", output, to_json_text(document) + "\n")
         return 0
     from hostdx.app.features.watch.incidents.report import PICTURE_CELLS, SCREEN_CELLS, incident_document
     from hostdx.app.report.delivery import deliver_document

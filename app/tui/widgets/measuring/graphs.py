@@ -11,8 +11,8 @@ from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.lines import (
     Line,
     cell_width,
-    column_width,
     crop_line,
+    half_column_width,
     line_with_key_names,
     pad_line,
     shorten_middle,
@@ -188,7 +188,7 @@ def draw_graphs(
     if not drawable or height < MIN_GRAPH_LINES + 1 or width < MIN_WIDTH:
         return []
     is_two_columns = width >= TWO_COLUMNS_CELLS and len(drawable) * (MIN_GRAPH_LINES + 1) > height - 1
-    room = column_width(width) if is_two_columns else width
+    room = half_column_width(width) if is_two_columns else width
     per_column = max(1, (height - 1) // MIN_GRAPH_LINES)
     shown = drawable[: per_column * (2 if is_two_columns else 1)]
     columns = [shown[0::2], shown[1::2]] if is_two_columns and len(shown) > 1 else [shown]

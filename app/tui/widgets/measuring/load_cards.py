@@ -12,9 +12,9 @@ from hostdx.app.terminal.lines import (
     Span,
     cell_width,
     clause_prefixes,
-    column_width,
     crop_line,
     frame_rows,
+    half_column_width,
     link_line,
     merge_spans,
     pad_line,
@@ -409,7 +409,7 @@ def benchmark_lines(session: RunSession, width: int, most: int) -> list[Line]:
         return row_lines(session, pairs, width, most, effects=session.ended is None)
     down = -(-len(pairs) // 2)
     left, right = (
-        row_lines(session, some, column_width(width), most, effects=False)
+        row_lines(session, some, half_column_width(width), most, effects=False)
         for some in (pairs[:down], pairs[down:])
     )
     return side_by_side(left, right, width)

@@ -4,7 +4,7 @@ import re
 from functools import partial
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.arrays import md_arrays, parse_thin_status, read_mdstat, thin_pool
+from hostdx.probes.system.disk.arrays import md_arrays, parse_thin_status, read_mdstat, thin_pool_under
 from hostdx.probes.system.disk.block import block_devices, bottom_devices_of
 from hostdx.probes.system.disk.mounts import read_mounts
 from hostdx.probes.types import Absent, is_present
@@ -18,7 +18,7 @@ def pool_rows(host: Host) -> list[SubjectRow] | Absent:
     for device in block_devices(host).values():
         if device.kind != "lvm" and not device.name.startswith("dm-"):
             continue
-        pool = thin_pool(host, device.name)
+        pool = thin_pool_under(host, device.name)
         if pool is not None:
             columns: dict[str, Value] = {
                 "name": pool.name,

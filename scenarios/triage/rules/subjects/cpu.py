@@ -7,7 +7,7 @@ from functools import partial
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.mounts import read_mounts
 from hostdx.probes.system.disk.zfs import read_arc_reclaimable_bytes
-from hostdx.probes.system.nodes.memory import read_meminfo, read_memory, read_offline_bytes
+from hostdx.probes.system.nodes.memory import read_meminfo, read_memory, read_offline_memory_bytes
 from hostdx.probes.system.nodes.numa import read_numa
 from hostdx.probes.system.processor.cpu import read_cpu, read_cpu_flags
 from hostdx.probes.system.processor.cpu_times import SOURCE, read_proc_stat
@@ -89,7 +89,7 @@ def host_rows(host: Host) -> list[SubjectRow]:
         "nodes": lambda: _node_count(host),
         "memory": lambda: size("MemTotal"),
         "available": lambda: size("MemAvailable"),
-        "offline_memory": lambda: host.compute_once(read_offline_bytes),
+        "offline_memory": lambda: host.compute_once(read_offline_memory_bytes),
         "arc": lambda: host.compute_once(read_arc_reclaimable_bytes),
         "swap": lambda: size("SwapTotal"),
         "swap_free": lambda: size("SwapFree"),

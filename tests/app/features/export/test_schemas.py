@@ -16,7 +16,7 @@ from hostdx.app.features.health.forms import format_check
 from hostdx.app.features.health.speed import LoadStanding
 from hostdx.app.recordings import store
 from hostdx.app.recordings.reader import FORMER
-from hostdx.app.report.json_document import encode_document
+from hostdx.app.report.json_document import to_json_text
 from hostdx.app.undo.change_report import ChangeReport, UndoneChange
 from hostdx.scenarios.contract.events import SCHEMA
 from tests.app.features.export.schemas import published_schemas
@@ -94,7 +94,7 @@ def test_lists_and_undone_changes(capsys: pytest.CaptureFixture[str]) -> None:
     for command in ("recordings", "scenarios", "rules"):
         validator(command).validate(read_printed(capsys, command, "--json"))
     change = UndoneChange(title="sysctl a 1 → 2", state="failed", reason="read-only")
-    validator("undo").validate(json.loads(encode_document(ChangeReport(schema=SCHEMA, changes=(change,)))))
+    validator("undo").validate(json.loads(to_json_text(ChangeReport(schema=SCHEMA, changes=(change,)))))
     validator("undo").validate(read_printed(capsys, "undo", "--json"))
 
 

@@ -60,7 +60,7 @@ class Clocked:
     def night(self, keep: int = 100, textfile: str = "") -> nights.NightOutcome:
         return nights.measure_night(
             NightSettings(keep=keep, textfile=textfile), self.measure, lambda text: None,
-            busy=lambda: self.busy, now=lambda: self.now,
+            why_busy=lambda: self.busy, now=lambda: self.now,
         )  # fmt: skip
 
     def nights(self, count: int, **changes: Any) -> nights.NightOutcome:
@@ -229,7 +229,7 @@ def test_a_run_under_way_is_not_disturbed_and_the_next_night_runs(host: Clocked)
             NightSettings(), ["hostdx", "watch", "--night"], lambda event: None, lambda text: None
         )
         night = nights.measure_night(
-            NightSettings(), measure, lambda text: None, busy=lambda: "", now=lambda: host.now
+            NightSettings(), measure, lambda text: None, why_busy=lambda: "", now=lambda: host.now
         )
     finally:
         lock.release_lock()

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from hostdx.probes.system.disk.arrays import parse_thin_status, thin_pool
+from hostdx.probes.system.disk.arrays import parse_thin_status, thin_pool_under
 from hostdx.probes.system.disk.backing import disks_beneath, served_by_memory_reason
 from hostdx.probes.system.disk.block import block_devices
 from hostdx.probes.system.disk.drive.ebs import COUNTED, FIELDS, MAGIC, parse_ebs_log_page
@@ -150,9 +150,9 @@ def thin_stack(tree: Tree) -> Tree:
 
 
 def test_a_pool_whose_fill_cannot_be_read_is_not_taken_for_empty(tree: Tree) -> None:
-    pool = thin_pool(thin_stack(tree).host(), "dm-3")
+    pool = thin_pool_under(thin_stack(tree).host(), "dm-3")
     assert pool is not None and isinstance(pool.data, Absent) and isinstance(pool.metadata, Absent)
-    failed = thin_pool(
+    failed = thin_pool_under(
         tree.put("/sos_commands/dm/dmsetup_status", "vg-pool-tpool: 0 1 thin-pool Fail\n").host(), "dm-3"
     )
     assert failed is not None and isinstance(failed.data, Absent) and "Fail" in failed.data.reason

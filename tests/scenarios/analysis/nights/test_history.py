@@ -29,7 +29,7 @@ from hostdx.scenarios.analysis.nights.history import (
     _group_turns,
     _Night,
     make_history,
-    night_run,
+    make_night_run,
 )
 from hostdx.scenarios.contract.plan import Metric
 
@@ -56,7 +56,7 @@ def fold_nights(takes: Sequence[RunSummary]) -> HostHistory:
     runs: list[NightRun] = []
     before: RunSummary | None = None
     for number, take in enumerate(takes, 1):
-        runs.append(night_run(number, take, before))
+        runs.append(make_night_run(number, take, before))
         before = take if take.status == "done" else before
     return make_history("n1", runs)
 
@@ -104,10 +104,10 @@ def test_a_short_first_baseline_stands_in_until_the_next_is_whole() -> None:
 
 def test_a_low_night_asks_for_a_retest_and_the_better_figure_or_the_mean_counts() -> None:
     takes = [*steady(30), run_at(30, {"syscall": 700.0, "fork": 1000.0, "copy": 1000.0})]
-    runs = [night_run(n, take, None) for n, take in enumerate(takes, 1)]
+    runs = [make_night_run(n, take, None) for n, take in enumerate(takes, 1)]
     assert make_history("n1", runs).retest
     assert not make_history("n1", runs[:-1]).retest
-    retest = night_run(31, run_at(30, {"syscall": 999.0, "fork": 990.0, "copy": 1001.0}), None)
+    retest = make_night_run(31, run_at(30, {"syscall": 999.0, "fork": 990.0, "copy": 1001.0}), None)
     history = make_history("n1", [*runs, retest])
     syscall = next(load for load in history.loads if load.key.workload == "syscall")
     assert syscall.values[-1] == (31, pytest.approx(999.0)) and syscall.total < 1
@@ -118,7 +118,7 @@ def test_a_low_night_asks_for_a_retest_and_the_better_figure_or_the_mean_counts(
 
 def test_a_night_that_was_measured_twice_is_the_mean_of_both() -> None:
     runs = [
-        night_run(n, run_at(n, {"syscall": rate * (1 + n % 3 / 1000)}), None)
+        make_night_run(n, run_at(n, {"syscall": rate * (1 + n % 3 / 1000)}), None)
         for n in range(BASELINE_NIGHTS + 2)
         for rate in (1000.0, 1020.0)
     ]
@@ -200,7 +200,7 @@ NIGHTS, BAD = 24, 8
 def node_nights(name: str, level: float, worse: float, seed: int) -> list[NightRun]:
     """Its last nights are by so much worse."""
     takes = [*steady(NIGHTS, level, seed), *steady(BAD, level * worse, seed + 100, first=NIGHTS)]
-    return [replace(night_run(n, take, None), host=name) for n, take in enumerate(takes, 1)]
+    return [replace(make_night_run(n, take, None), host=name) for n, take in enumerate(takes, 1)]
 
 
 def other_nights(runs: Sequence[NightRun]) -> list[OtherNight]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from hostdx.probes.engine.namespaces import draw_lab_addresses
 from hostdx.probes.system.processor.cpu_times import parse_proc_stat
 from hostdx.scenarios.rpfilter.measurement.firewall_rules import Treatment
-from hostdx.scenarios.rpfilter.measurement.lab import choose_cpu
+from hostdx.scenarios.rpfilter.measurement.lab import choose_least_busy_cpu
 from hostdx.scenarios.rpfilter.measurement.scheduling_delay import run_and_wait_ns, softirq_schedstat_path
 
 
@@ -54,9 +54,9 @@ def test_the_quietest_cpu_is_chosen() -> None:
         "cpu  9 9 9 9\ncpu0 10 0 10 900 50 1 2 0 0 0\ncpu1 5 0 5 900 0 0 0 0 0 0\nintr 5\n"
     ).cpus
     after = parse_proc_stat("cpu0 11 0 10 950 99 1 2 0 0 0\ncpu1 5 0 5 900 0 0 0 3 0 0\n").cpus
-    assert choose_cpu({0, 1}, before, after) == 0
-    assert choose_cpu({0, 1, 2}, before, after) == 2
-    assert choose_cpu({0, 1}, before, before) == 1
+    assert choose_least_busy_cpu({0, 1}, before, after) == 0
+    assert choose_least_busy_cpu({0, 1, 2}, before, after) == 2
+    assert choose_least_busy_cpu({0, 1}, before, before) == 1
 
 
 def test_ksoftirqd_is_told_from_a_process_of_that_name(tmp_path: Path) -> None:
