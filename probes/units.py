@@ -205,9 +205,9 @@ def format_cpus(cores: float) -> str:
     return f"{format_number(cores)} {'CPU' if cores == 1 else 'CPUs'}"
 
 
-def join_names(names: Sequence[str], most: int) -> str:
+def join_names(names: Sequence[str], limit: int) -> str:
     """`a, b, c and 4 more`."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
 def format_percent(share: float) -> str:

@@ -97,10 +97,10 @@ def examine_recording(path: Path) -> ListedRecording:
     )
 
 
-def read_first_events(path: Path, most: int = HEAD) -> list[ev.AnyEvent]:
-    """The events of its first `most` bytes. Raises BrokenRecording."""
+def read_first_events(path: Path, max_bytes: int = HEAD) -> list[ev.AnyEvent]:
+    """The events of its first `max_bytes` bytes. Raises BrokenRecording."""
     with closing(RecordingFollower(path)) as follower:
-        return follower.poll(most)
+        return follower.poll(max_bytes)
 
 
 def _measured_directories(began: ev.Began) -> tuple[str, ...]:

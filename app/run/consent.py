@@ -10,8 +10,8 @@ from hostdx.app.undo.journal import JournalLocked
 from hostdx.scenarios.contract.plan import Plan
 
 
-def ask_consent_for_plan(plan: Plan, *, yes: bool, digest: str, shown: str = "") -> bool:
-    """True where the plan's changes may be made. `shown`: the command that shows the plan of what is no scenario.
+def ask_consent_for_plan(plan: Plan, *, yes: bool, digest: str, show_command: str = "") -> bool:
+    """True where the plan's changes may be made. `show_command`: what shows the plan of what is no scenario.
 
     Raises Failure where they may not be made.
     """
@@ -29,8 +29,8 @@ def ask_consent_for_plan(plan: Plan, *, yes: bool, digest: str, shown: str = "")
         effect_text = "changes settings of this host" if any(a.consent for a in plan.actions) else next(risks)
         raise Failure(
             f"{effect_text}, and there is no terminal to ask on; "
-            f"see `{shown or f'hostdx plan {plan.scenario}'}`, then add --yes"
-            + ("" if shown else f" or --consent {plan.digest}")
+            f"see `{show_command or f'hostdx plan {plan.scenario}'}`, then add --yes"
+            + ("" if show_command else f" or --consent {plan.digest}")
         )
     for line in plan_text.plan_lines(plan):
         output.print_note("".join(words for words, _ in line).rstrip())

@@ -40,7 +40,7 @@ class InnerRun:
         self._session = RunSession()
         self._follower: RecordingFollower | None = None
 
-    async def run_to_end(self, hear: Callable[[ev.AnyEvent], None]) -> None:
+    async def run_to_end(self, on_event: Callable[[ev.AnyEvent], None]) -> None:
         """A stop is passed on: the part undoes its changes and ends its recording first."""
         process = launch.start_runner(
             self._scenario.id, self._argv, digest="", recording=self.recording, tied=True
@@ -48,12 +48,12 @@ class InnerRun:
         try:
             while process.poll() is None:
                 await asyncio.sleep(LOOK_S)
-                self._apply_new_events(hear)
+                self._apply_new_events(on_event)
         except asyncio.CancelledError:
             await finish_despite_cancel(asyncio.to_thread(_stop_process, process))
             raise
         finally:
-            self._apply_new_events(hear)
+            self._apply_new_events(on_event)
             if self._follower is not None:
                 self._follower.close()
 
@@ -117,8 +117,8 @@ async def run_scenario_as_part(
     whole_recording: Path | None,
     scenario: Scenario,
     values: Mapping[str, Json],
-    hear: Callable[[ev.AnyEvent], None],
-    done: Callable[[OtherRunOutcome], None],
+    on_event: Callable[[ev.AnyEvent], None],
+    on_end: Callable[[OtherRunOutcome], None],
 ) -> None:
     """As `Run.other`. Raises RunRefused without a recording of the whole: its parts would have no place."""
     if whole_recording is None:
@@ -130,9 +130,9 @@ async def run_scenario_as_part(
     except Failure as why:
         raise RunRefused(why.text) from None
     try:
-        await part.run_to_end(hear)
+        await part.run_to_end(on_event)
     finally:
-        done(part.run_outcome)
+        on_end(part.run_outcome)
         log = launch.runner_log_path(part.recording)
         with suppress(OSError):
             if not log.stat().st_size:

@@ -89,12 +89,12 @@ class Runner(Run):
         self,
         scenario: Scenario,
         values: Mapping[str, Json],
-        hear: Callable[[ev.AnyEvent], None],
-        done: Callable[[OtherRunOutcome], None],
+        on_event: Callable[[ev.AnyEvent], None],
+        on_end: Callable[[OtherRunOutcome], None],
     ) -> None:
         from hostdx.app.run.inner_run import run_scenario_as_part
 
-        await run_scenario_as_part(self.recording(), scenario, values, hear, done)
+        await run_scenario_as_part(self.recording(), scenario, values, on_event, on_end)
 
     def finished_results(self, kind: type[AResult]) -> Sequence[tuple[str, AResult]]:
         from hostdx.app.run.earlier_answer import earlier_results

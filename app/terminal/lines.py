@@ -267,12 +267,12 @@ def _count_fitting(word: str, room: int) -> int:
     return len(word)
 
 
-def word_break_position(fitting_part: str, room: int) -> int:
-    """Return how much of the beginning of a word stays on a line of `room` cells: to the end of a path's or a name's
+def word_break_position(fitting_part: str, cells: int) -> int:
+    """Return how much of the beginning of a word stays on a line of `cells` cells: to the end of a path's or a name's
     part.
     """
     part = max(fitting_part.rfind(sign) for sign in f"/_{KEPT}") + 1
-    return part if part > room // 2 else len(fitting_part)
+    return part if part > cells // 2 else len(fitting_part)
 
 
 def clean_line(line: Iterable[Span]) -> Line:

@@ -225,9 +225,9 @@ class Journal:
         """From here on the old value may be there because of us."""
         self._append_and_fold(UndoingLine(identifier))
 
-    def record_back(self, identifier: str, left: dict[str, str]) -> None:
-        """The old value is there; `left` is what writing it made of the side paths."""
-        self._append_and_fold(BackLine(identifier, left))
+    def record_back(self, identifier: str, side_texts: dict[str, str]) -> None:
+        """The old value is there; `side_texts` is what writing it made of the side paths."""
+        self._append_and_fold(BackLine(identifier, side_texts))
 
     def record_hanging(self, identifier: str, writer: ProcessIdentity) -> None:
         """An abandoned child may still finish what it had begun: until it is gone nobody knows how this stands."""

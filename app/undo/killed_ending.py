@@ -39,7 +39,7 @@ def undo_killed_run(path: Path) -> list[UndoneEntry]:
     return done
 
 
-def write_ending(header: JournalHeader, done: list[UndoneEntry]) -> None:
+def write_ending(header: JournalHeader, undone: list[UndoneEntry]) -> None:
     """Takes half a line back and appends what was undone, and the end, unless it has one. Raises OSError."""
     if not header.recording:
         return
@@ -53,7 +53,7 @@ def write_ending(header: JournalHeader, done: list[UndoneEntry]) -> None:
             return
         os.ftruncate(descriptor, complete)
         os.lseek(descriptor, 0, os.SEEK_END)
-        ending = _ending_events(last.t, done)  # the run ended when it was killed, whenever it is undone
+        ending = _ending_events(last.t, undone)  # the run ended when it was killed, whenever it is undone
         os.write(descriptor, b"".join(encode_event(event) for event in ending))
         os.fsync(descriptor)
     finally:

@@ -51,7 +51,7 @@ class FileSet:
         """Let files be laid again; after `close` none is laid until then."""
         self.closed = False
 
-    def make_file(self, kind: str, directory: int, shown: str, size_bytes: int) -> TestFile | None:
+    def make_file(self, kind: str, directory: int, label: str, size_bytes: int) -> TestFile | None:
         """One more file in the directory of that descriptor, its space reserved; None where they were closed meanwhile.
 
         Raises BenchRefused with one line.
@@ -59,16 +59,16 @@ class FileSet:
         with self._lock:
             if self.closed:
                 return None
-            file = make_unnamed_file(directory, shown, size_bytes)
+            file = make_unnamed_file(directory, label, size_bytes)
             self._files.setdefault(kind, []).append(file)
             return file
 
-    def create_files(self, wanted: Sequence[tuple[str, int]], directory: int, shown: str) -> list[TestFile]:
+    def create_files(self, wanted: Sequence[tuple[str, int]], directory: int, label: str) -> list[TestFile]:
         """One of each (kind, bytes). Raises BenchRefused, also where they were closed meanwhile."""
-        laid = [self.make_file(kind, directory, shown, size_bytes) for kind, size_bytes in wanted]
+        laid = [self.make_file(kind, directory, label, size_bytes) for kind, size_bytes in wanted]
         files = [file for file in laid if file is not None]
         if len(files) < len(wanted):
-            raise BenchRefused(f"{shown}: closed while the test files were made")
+            raise BenchRefused(f"{label}: closed while the test files were made")
         return files
 
     def files_of_kind(self, kind: str) -> Sequence[TestFile]:
@@ -131,8 +131,8 @@ def file_part_of_worker(
     }
 
 
-def make_unnamed_file(directory: int, shown: str, size_bytes: int) -> TestFile:
-    """In the directory of that descriptor; `shown` is its name in messages.
+def make_unnamed_file(directory: int, label: str, size_bytes: int) -> TestFile:
+    """In the directory of that descriptor; `label` is its name in messages.
 
     Makes the file and reserves its space; it is not written yet. Raises BenchRefused with one line.
     """
@@ -143,7 +143,7 @@ def make_unnamed_file(directory: int, shown: str, size_bytes: int) -> TestFile:
                 fd = _make_file_at(directory, direct, unnamed)
             except OSError as error:
                 if error.errno not in _NOT_THIS_WAY:
-                    raise BenchRefused(_failure_text(shown, error)) from error
+                    raise BenchRefused(_failure_text(label, error)) from error
                 first = first or error
                 continue
             try:
@@ -153,10 +153,10 @@ def make_unnamed_file(directory: int, shown: str, size_bytes: int) -> TestFile:
                     continue
             except OSError as error:
                 os.close(fd)
-                raise BenchRefused(_failure_text(shown, error, size_bytes)) from error
+                raise BenchRefused(_failure_text(label, error, size_bytes)) from error
             return TestFile(fd=fd, bytes=size_bytes, direct=direct, unnamed=unnamed)
     assert first is not None
-    raise BenchRefused(_failure_text(shown, first))
+    raise BenchRefused(_failure_text(label, first))
 
 
 def _make_file_at(directory: int, direct: bool, unnamed: bool) -> int:

@@ -83,22 +83,22 @@ class WorkerState:
         self.rng.shuffle(starts)
         return itertools.cycle([[view[at : at + size]] for at in starts])
 
-    def random_offsets(self, first: int, length: int, size: int, count: int) -> Iterator[int]:
-        """`count` uniform offsets of blocks of `size` bytes in `length` bytes from `first`."""
+    def random_offsets(self, start: int, length: int, size: int, count: int) -> Iterator[int]:
+        """`count` uniform offsets of blocks of `size` bytes in `length` bytes from `start`."""
         blocks = length // size
         drawn = array("Q", self.rng.randbytes(8 * count))
-        return iter(array("q", [first + number % blocks * size for number in drawn]))
+        return iter(array("q", [start + number % blocks * size for number in drawn]))
 
     def sequential_offsets(
-        self, fd: int, first: int, length: int, size: int, count: int, drawn: int
+        self, fd: int, start: int, length: int, size: int, count: int, drawn: int
     ) -> Iterator[int]:
         """`count` offsets one after the other, `drawn` after where the last block stopped, round and round."""
         blocks = length // size
-        at = self.position.get((fd, first, size), 0) + drawn
-        return iter(array("q", [first + number % blocks * size for number in range(at, at + count)]))
+        at = self.position.get((fd, start, size), 0) + drawn
+        return iter(array("q", [start + number % blocks * size for number in range(at, at + count)]))
 
-    def add_to_position(self, fd: int, first: int, size: int, blocks: int) -> None:
-        self.position[fd, first, size] = self.position.get((fd, first, size), 0) + blocks
+    def add_to_position(self, fd: int, start: int, size: int, blocks: int) -> None:
+        self.position[fd, start, size] = self.position.get((fd, start, size), 0) + blocks
 
 
 def run_block(spec: LoadSpec, source: WorkerState, ready: Callable[[], int]) -> BlockReply:

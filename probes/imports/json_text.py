@@ -166,7 +166,7 @@ def text_or_number(value: Json, limit: int = 300) -> str | None:
     return str(value)[:limit]
 
 
-def numeric_members(values: Json, most: int = 200) -> dict[str, float]:
+def numeric_members(values: Json, max_members: int = 200) -> dict[str, float]:
     """The members that are numbers: "" and other text are absent, not zero."""
-    read = {str(k)[:120]: parse_number(v) for k, v in list(mapping_or_empty(values).items())[:most]}
+    read = {str(k)[:120]: parse_number(v) for k, v in list(mapping_or_empty(values).items())[:max_members]}
     return {k: v for k, v in read.items() if v is not None}

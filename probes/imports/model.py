@@ -212,12 +212,12 @@ class SeriesPoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 def points_to_draw(
-    all_series: Iterable[SampleSeries], names: Mapping[tuple[str, str], str], most: int
+    all_series: Iterable[SampleSeries], names: Mapping[tuple[str, str], str], max_points: int
 ) -> Iterator[SeriesPoint]:
     """Yield those of the series that are drawn. `names`: what each is called, by subject and metric."""
     for series in all_series:
         if name := names.get((series.subject, series.metric)):
-            for at_s, value in thin_series(series, most):
+            for at_s, value in thin_series(series, max_points):
                 yield SeriesPoint(series=name, at_s=at_s, value=value, unit=series.unit)
 
 

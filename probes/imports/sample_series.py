@@ -162,12 +162,12 @@ class SampleClock:
         return SampleTimes(first=first, zone=(zone or self.zone)[:20])
 
 
-def thin_series(series: SampleSeries, most: int) -> list[tuple[float, float]]:
+def thin_series(series: SampleSeries, max_points: int) -> list[tuple[float, float]]:
     """Return (time, value) of at most so many stretches of the series: each the mean of its values, at its end."""
     count = len(series.values)
-    if count <= most:
+    if count <= max_points:
         return list(zip(series.at_s, series.values, strict=True))
-    cuts = [number * count // most for number in range(most + 1)]
+    cuts = [number * count // max_points for number in range(max_points + 1)]
     return [
         (series.at_s[end - 1], sum(series.values[begin:end]) / (end - begin)) for begin, end in pairwise(cuts)
     ]

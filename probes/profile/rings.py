@@ -29,15 +29,15 @@ LAYOUTS = {
 _FSOPEN, _FSCONFIG, _FSMOUNT, _CREATE = 430, 431, 432, 6  # the same numbers on each machine
 
 
-def tracepoint_numbers(names: tuple[str, ...], places: tuple[str, ...] = MOUNTED) -> dict[str, int]:
+def tracepoint_numbers(names: tuple[str, ...], folders: tuple[str, ...] = MOUNTED) -> dict[str, int]:
     """`lock/contention_begin`: its number; none where one is not there, may not be read or has another layout."""
-    for place in places:
+    for place in folders:
         try:
             folder = os.open(f"{place}/events", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError:
             continue
         return _read_event_ids(folder, "", names)
-    mount = _mount_tracefs_detached() if places == MOUNTED and os.geteuid() == 0 else -1
+    mount = _mount_tracefs_detached() if folders == MOUNTED and os.geteuid() == 0 else -1
     return _read_event_ids(mount, "events/", names) if mount >= 0 else {}
 
 

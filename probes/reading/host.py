@@ -299,7 +299,7 @@ class Host:
             return path
         above, _, name = path.rpartition("/")
         if name in ("", ".", ".."):
-            return to_local_path(self.root, resolve_host_path(self.root, path, last=last))
+            return to_local_path(self.root, resolve_host_path(self.root, path, follow_last=last))
         # Thousands of files lie in hundreds of folders: a folder's symlinks are followed once.
         real = self._resolve_folder(self.root, above)
         local = to_local_path(self.root, f"{real.rstrip('/')}/{name}")

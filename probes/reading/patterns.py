@@ -107,11 +107,11 @@ class LineIndex:
             numbers = self._numbers_by_word[word] = frozenset(found_numbers)
         return numbers
 
-    def find_matches(self, patterns: Iterable[tuple[str, Sequence[str]]], among: Container[int]) -> set[int]:
-        """Return the numbers, out of `among`, of the lines that meet one of the patterns; each comes with its words."""
+    def find_matches(self, patterns: Iterable[tuple[str, Sequence[str]]], lines: Container[int]) -> set[int]:
+        """Return the numbers, out of `lines`, of the lines that meet one of the patterns; each comes with its words."""
         matching: set[int] = set()
         for pattern, words in patterns:
-            open_numbers = [n for n in self.lines_with_words(words) if n in among and n not in matching]
+            open_numbers = [n for n in self.lines_with_words(words) if n in lines and n not in matching]
             if open_numbers:
                 search = re.compile(pattern).search
                 matching.update(n for n in open_numbers if search(self.lines[n]))

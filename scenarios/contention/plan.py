@@ -90,9 +90,9 @@ def seconds_to_start_workers(levels: Sequence[int]) -> float:
     return 0.02 + 0.0015 * sum(levels) / len(levels)
 
 
-def worker_counts(most: int) -> tuple[int, ...]:
-    """1, 2, 4 ... `most`, and twice as many."""
-    return (*(1 << n for n in range(most.bit_length()) if 1 << n < most), most, 2 * most)
+def worker_counts(workers: int) -> tuple[int, ...]:
+    """1, 2, 4 ... `workers`, and twice as many."""
+    return (*(1 << n for n in range(workers.bit_length()) if 1 << n < workers), workers, 2 * workers)
 
 
 def make_contention_setup(host: Host, options: OptionMap) -> ContentionSetup:

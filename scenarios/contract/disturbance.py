@@ -158,9 +158,9 @@ def most_frequent_cause(disturbances: Sequence[Disturbance]) -> str:
     return f"{cause}: {culprit_name}" if culprit_name else cause
 
 
-def broken_off_reason(disturbances: Sequence[Disturbance], of: int, unit_name: str) -> str:
+def broken_off_reason(disturbances: Sequence[Disturbance], total: int, unit_name: str) -> str:
     """Return why a run was broken off. `unit_name`: "groups"."""
-    return f"{len(disturbances)} of {of} {unit_name} were disturbed, most often: {most_frequent_cause(disturbances)}"
+    return f"{len(disturbances)} of {total} {unit_name} were disturbed, most often: {most_frequent_cause(disturbances)}"
 
 
 def _cause_key(disturbance: Disturbance) -> tuple[str, str]:

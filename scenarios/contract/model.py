@@ -204,13 +204,13 @@ class Run(Protocol):
         self,
         scenario: Scenario,
         values: Mapping[str, Json],
-        hear: Callable[[ev.AnyEvent], None],
-        done: Callable[[OtherRunOutcome], None],
+        on_event: Callable[[ev.AnyEvent], None],
+        on_end: Callable[[OtherRunOutcome], None],
     ) -> None:
         """Run another scenario as a run of its own, with its own recording and undo journal; the run stops when this
         run stops.
 
-        `hear` gets the events of that run as they come. `done` gets its outcome, also where this run is stopped
+        `on_event` gets the events of that run as they come. `on_end` gets its outcome, also where this run is stopped
         meanwhile. Raises RunRefused where this run cannot start others.
         """
         raise RunRefused("this run cannot start other runs")

@@ -93,17 +93,17 @@ def trim_action(layout: TrimSetup) -> Action:
     )
 
 
-def count_trims(asked: TrimRequest, layout: TrimSetup) -> int:
+def count_trims(request: TrimRequest, layout: TrimSetup) -> int:
     """Return how often a session trims: once to be measured, once at its end, and with --again once more at once."""
-    if asked.round or layout.no_trim:
+    if request.round or layout.no_trim:
         return 0
-    return 3 if asked.again else 2
+    return 3 if request.again else 2
 
 
-def refusal_reason(asked: TrimRequest, layout: TrimSetup) -> str:
-    if why := layout.refusal or _not_startable_reason(asked.command):
+def refusal_reason(request: TrimRequest, layout: TrimSetup) -> str:
+    if why := layout.refusal or _not_startable_reason(request.command):
         return why
-    if not asked.round and layout.never_trim_reason:
+    if not request.round and layout.never_trim_reason:
         return f"{layout.never_trim_reason}; `hostdx triage` says more; --round can still follow its speed"
     return ""
 
@@ -127,16 +127,16 @@ def _not_startable_reason(command: str) -> str:
 
 
 def load_and_control_workloads(
-    asked: TrimRequest, layout: TrimSetup, pattern: TrimPattern
+    request: TrimRequest, layout: TrimSetup, pattern: TrimPattern
 ) -> tuple[Workload, ...]:
     reads = engine_load(REFERENCE_ID)
-    if asked.command:
+    if request.command:
         load = Workload(
             id=COMMAND_ID,
             title="your own command",
             freed_from=REFERENCE_ID,
             metrics=(Metric(name=COMMAND_METRIC, unit=COMMAND_METRIC),),
-            equivalent=asked.command,
+            equivalent=request.command,
             min_groups=MIN_BLOCKS,
             why="what you want to know about",
         )
@@ -158,7 +158,7 @@ def load_and_control_workloads(
         )  # fmt: skip
     control = Workload(
         id=REFERENCE_ID,
-        title=f"{reads.title}, of an untouched file" + (" (reference)" if asked.round else ""),
+        title=f"{reads.title}, of an untouched file" + (" (reference)" if request.round else ""),
         metrics=(Metric(name=reads.metric, unit=reads.unit),),
         block_s=pattern.reference_s,
         min_groups=MIN_BLOCKS,

@@ -106,12 +106,12 @@ def append_round(path: Path, new_round: Round) -> None:
         os.close(fd)
 
 
-def round_since(host: Host, layout: TrimSetup, before: Sequence[Round]) -> Round:
+def round_since(host: Host, layout: TrimSetup, earlier: Sequence[Round]) -> Round:
     """Return what happened to the file system since the last round of ours: a round without a value yet."""
     now = read_discard_counters(host, layout.leaf_names)
     boot = read_kernel(host).boot_id
     boot_id = boot if is_present(boot) else ""
-    last = next((r for r in reversed(before) if r.source == SOURCE), None)
+    last = next((r for r in reversed(earlier) if r.source == SOURCE), None)
     timer = _did_timer_run(host, last)
     if not isinstance(now, DiscardCounters):
         return Round(value=0.0, boot_id=boot_id, trim_before=timer, trim_seen_by=TIMER if timer else "")
@@ -188,12 +188,12 @@ def _did_timer_run(host: Host, last: Round | None) -> bool:
 
 
 async def measure_one_round(
-    run: Run, layout: TrimSetup, asked: TrimRequest, blocks: PhaseMeasurer, timer: TrimTimer
+    run: Run, layout: TrimSetup, request: TrimRequest, blocks: PhaseMeasurer, timer: TrimTimer
 ) -> None:
     """Raises RunRefused where the round cannot be measured or kept; then the series is as it was. One that was measured
     is judged with the others all the same.
     """
-    path = rounds_file(asked.state, file_system_id(run.host, layout))
+    path = rounds_file(request.state, file_system_id(run.host, layout))
     try:
         series = read_trim_rounds(path)
     except OSError as error:
@@ -212,7 +212,7 @@ async def measure_one_round(
             run.emit_note(f"the reference reads are {blocks.cached}")
         if blocks.too_short_text:
             run.emit_note(blocks.too_short_text)
-        now = msgspec.structs.replace(finish_round(asked, blocks, phase, behind), deleted_bytes=deleted)
+        now = msgspec.structs.replace(finish_round(request, blocks, phase, behind), deleted_bytes=deleted)
         _note_trim(run, layout, now)
         lost = ""
         try:
@@ -248,21 +248,21 @@ def is_disk_shared(layout: TrimSetup) -> bool:
     return any(name not in layout.leaf_names for name in tops)
 
 
-def finish_round(asked: TrimRequest, blocks: PhaseMeasurer, phase: MeasuredPhase, behind: Round) -> Round:
+def finish_round(request: TrimRequest, blocks: PhaseMeasurer, phase: MeasuredPhase, behind: Round) -> Round:
     return msgspec.structs.replace(
         behind,
         value=phase.value,
         reference=phase.reference_value,
         source=SOURCE,
-        workload=mask_unknown_text(asked.command) or blocks.load.id,
+        workload=mask_unknown_text(request.command) or blocks.load.id,
         metric=blocks.load.metrics[0].name,
         wall=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
     )
 
 
-def comparable_rounds(series: RoundSeries, now: Round) -> list[Round]:
+def comparable_rounds(series: RoundSeries, new_round: Round) -> list[Round]:
     """The rounds that can be compared: of the same source, workload and metric."""
-    return [past for past in series.rounds if past.key == now.key]
+    return [past for past in series.rounds if past.key == new_round.key]
 
 
 def trend_of_rounds(rounds: Sequence[Round]) -> TreatedTrend:

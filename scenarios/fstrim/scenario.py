@@ -220,7 +220,7 @@ EngineMaker = Callable[[Host, TrimSetup, TrimRequest, PrivateDirectory, int, Wri
 def make_trim_load(
     host: Host,
     layout: TrimSetup,
-    asked: TrimRequest,
+    request: TrimRequest,
     private: PrivateDirectory,
     seed: int,
     budget: WriteBudget,
@@ -228,7 +228,7 @@ def make_trim_load(
     ground = EngineSettings(
         host, layout.directory, private, layout.leaf_names, layout.fixed_bytes, seed, budget
     )
-    return CommandTrimLoad(ground, asked.command) if asked.command else BuiltInTrimLoad(ground)
+    return CommandTrimLoad(ground, request.command) if request.command else BuiltInTrimLoad(ground)
 
 
 @apply_declaration(__file__)

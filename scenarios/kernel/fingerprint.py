@@ -21,8 +21,8 @@ from hostdx.probes.types import Absent, FactOrUnread, is_present, make_fact
 THP = "/sys/kernel/mm/transparent_hugepage"
 
 
-def read_fingerprint(host: Host, place: DirectoryPlacement | None) -> Iterator[FactOrUnread]:
-    """`place`: where the files of the measurement lie; None where only CPU and network are measured."""
+def read_fingerprint(host: Host, placement: DirectoryPlacement | None) -> Iterator[FactOrUnread]:
+    """`placement`: where the files of the measurement lie; None where only CPU and network are measured."""
     yield from _read_kernel(host)
     yield from _read_security(host)
     yield from _read_machine(host)
@@ -31,8 +31,8 @@ def read_fingerprint(host: Host, place: DirectoryPlacement | None) -> Iterator[F
     yield make_fact("limits", "cpus_allowed", mine, "/proc/self/status Cpus_allowed_list")
     for name, value in speed_relevant_sysctls(host).items():
         yield make_fact("sysctl", name, value, sysctl_path(name))
-    if place is not None:
-        yield from _read_directory(host, place)
+    if placement is not None:
+        yield from _read_directory(host, placement)
 
 
 def _read_kernel(host: Host) -> Iterator[FactOrUnread]:

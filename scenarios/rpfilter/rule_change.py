@@ -194,12 +194,12 @@ def switch_off_remedy(setting: RpFilter) -> Remedy:
     )
 
 
-def effective_changes(setting: RpFilter, wanted: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+def effective_changes(setting: RpFilter, new_values: Mapping[str, int]) -> dict[str, tuple[int, int]]:
     """Return what is in effect before and after, by interface, where it changes."""
     return {
-        name: (before, wanted[name])
+        name: (before, new_values[name])
         for name in setting.own
-        if name in wanted and (before := setting.effective_mode(name)) != wanted[name]
+        if name in new_values and (before := setting.effective_mode(name)) != new_values[name]
     }
 
 

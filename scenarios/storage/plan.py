@@ -136,16 +136,16 @@ def build_workloads(size_bytes: int, directory: str, directories: int) -> tuple[
     return tuple(engine_workload(load, size_bytes, directory, slices=directories > 1) for load in LOADS)
 
 
-def planned_writes(targets: Sequence[ComparedDirectory], most: int) -> tuple[PlannedWrite, ...]:
-    """Return what the files and the writing loads put on each device at most, bytes; `most` holds for all together."""
+def planned_writes(targets: Sequence[ComparedDirectory], limit: int) -> tuple[PlannedWrite, ...]:
+    """Return what the files and the writing loads put on each device at most, bytes; `limit` holds for all together."""
     by_device: dict[str, list[ComparedDirectory]] = {}
     for target in targets:
         by_device.setdefault(target.leaf_names, []).append(target)
     writes: list[PlannedWrite] = []
     for name, there in by_device.items():
-        share = endurance_share(there[0].devices[0], most) if there[0].devices else None
+        share = endurance_share(there[0].devices[0], limit) if there[0].devices else None
         directories_text = ", ".join(t.directory for t in there)
-        writes.append(PlannedWrite(device=name, bytes=most, where=directories_text, endurance_share=share))
+        writes.append(PlannedWrite(device=name, bytes=limit, where=directories_text, endurance_share=share))
     return tuple(writes)
 
 

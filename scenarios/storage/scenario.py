@@ -152,7 +152,7 @@ class StorageMeasurement:
                 limits[letter],
                 virtual=all(is_virtual(target) for target in self._targets),
                 turns=1 if is_shared else len(self._targets),
-                withheld={name: self._watch.cpu_withheld_share(name) for name in courses},
+                cpu_taken={name: self._watch.cpu_withheld_share(name) for name in courses},
             )
             if own := [throttle for throttle in throttles if load.id in throttle.loads]:
                 caps[letter] = own[-1]

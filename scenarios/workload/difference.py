@@ -66,7 +66,7 @@ def wall_time_parts(split: Split) -> list[TimePart]:
     return [*parts, *split.waits]
 
 
-def rank_moved_parts(split: Split) -> tuple[list[TimePart], list[TimePart]]:
+def moved_and_alike_parts(split: Split) -> tuple[list[TimePart], list[TimePart]]:
     """The parts that moved along with the whole or against it, the largest first, `unmoved` ones last, and those alike.
 
     The largest along with the whole comes first even where its interval holds 0, as long as the sure ones are less.
@@ -88,7 +88,7 @@ def rank_moved_parts(split: Split) -> tuple[list[TimePart], list[TimePart]]:
 
 def moved_words(split: Split) -> str:
     """`+14 points blocked in unlink and openat on a directory lock (rwsem), +3 points system CPU; user CPU equal`."""
-    largest, alike = rank_moved_parts(split)
+    largest, alike = moved_and_alike_parts(split)
     parts_text = ", ".join(
         f"{_format_points(part, split)} {_part_words(part)}{_part_note(part, split)}" for part in largest
     )
@@ -235,15 +235,15 @@ def _build_lines(
     return shown
 
 
-def build_views(split: Split, least: float = 0.0) -> list[Part]:
-    """Two tables that each sum to the wall time. `least`: of the wall time; smaller parts stand in one line."""
+def build_views(split: Split, min_share: float = 0.0) -> list[Part]:
+    """Two tables that each sum to the wall time. `min_share`: of the wall time; smaller parts stand in one line."""
     wall_part = split.parts[0]
     wall = max_seconds(wall_part)
     places = 4 - math.ceil(math.log10(wall)) if wall > 0 else 4  # no digit of less than a thousandth of it
     tables: list[Part] = []
     for name, lines in (
-        ("time by state", lines_by_state(split, least * wall)),
-        ("time by call", lines_by_call(split, least * wall)),
+        ("time by state", lines_by_state(split, min_share * wall)),
+        ("time by call", lines_by_call(split, min_share * wall)),
     ):
         if not lines:
             continue
@@ -256,7 +256,7 @@ def build_views(split: Split, least: float = 0.0) -> list[Part]:
             "difference s (95 % CI)",
             "differs",
         )
-        rows = tuple(_format_row(line, places) for line in (total, *(ranked if least else lines)))
+        rows = tuple(_format_row(line, places) for line in (total, *(ranked if min_share else lines)))
         tables.append(Table(header, rows, frozenset({1, 2, 3})))
     return tables
 

@@ -49,9 +49,9 @@ def undecided_finding(verdict: ev.RunVerdict, time_split: Split, limit: AtLimit 
     )
 
 
-def failing_finding(variant: str, failed: int, runs: int, last: str) -> Finding:
+def failing_finding(variant: str, failed: int, runs: int, last_error: str) -> Finding:
     """Of a variant whose runs failed, warm-up included."""
-    return SAYS.finding("failed", variant=variant, failed=failed, runs=runs, last=last)
+    return SAYS.finding("failed", variant=variant, failed=failed, runs=runs, last=last_error)
 
 
 def time_split_sentences(time_split: Split, limit: AtLimit | None = None) -> list[str]:

@@ -37,20 +37,20 @@ def make_variant(job: CommandVariant, *, private: bool) -> Variant:
     return command_variant(job.id, shown_words)
 
 
-def list_commands(wanted: CommandRequest, *, private: bool) -> tuple[str, ...]:
+def list_commands(request: CommandRequest, *, private: bool) -> tuple[str, ...]:
     """All that is started, as it would be typed."""
-    helper_commands = [argv for argv in (wanted.prepare, wanted.cleanup, wanted.treat) if argv]
-    lines = [shlex.join(argv) for argv in (*dict.fromkeys(j.argv for j in wanted.jobs), *helper_commands)]
+    helper_commands = [argv for argv in (request.prepare, request.cleanup, request.treat) if argv]
+    lines = [shlex.join(argv) for argv in (*dict.fromkeys(j.argv for j in request.jobs), *helper_commands)]
     return tuple(hash_of_text(text) if private else text for text in lines)
 
 
-def list_actions(wanted: CommandRequest, root: str | Absent, own: InheritedLimits) -> tuple[Action, ...]:
+def list_actions(request: CommandRequest, root: str | Absent, own: InheritedLimits) -> tuple[Action, ...]:
     """A group for each variant where there can be one, and each setting that one of them names."""
     groups: list[Action] = []
     if not isinstance(root, Absent):
-        groups = [group_action(job.id, root, {**own.limits, **job.limits}) for job in wanted.jobs]
-    setting_actions: list[Action] = [WHOLE] if ALL in wanted.cold else []
-    for action in (action for job in wanted.jobs for action in job.settings):
+        groups = [group_action(job.id, root, {**own.limits, **job.limits}) for job in request.jobs]
+    setting_actions: list[Action] = [WHOLE] if ALL in request.cold else []
+    for action in (action for job in request.jobs for action in job.settings):
         if action not in setting_actions:
             setting_actions.append(action)
     return (*groups, *setting_actions)
@@ -78,12 +78,12 @@ def _why_no_counters() -> str:
     return f"{'this virtual machine' if virtual else 'this host'} has no hardware counters"
 
 
-def cold_sentences(wanted: CommandRequest, *, private: bool) -> tuple[str, ...]:
+def cold_sentences(request: CommandRequest, *, private: bool) -> tuple[str, ...]:
     """Return what is dropped from the cache, where a link leads, and who else rules a folder on the way."""
-    cold_paths = dict.fromkeys(path for job in wanted.jobs for path in paths_to_drop(wanted.cold, job))
+    cold_paths = dict.fromkeys(path for job in request.jobs for path in paths_to_drop(request.cold, job))
     if not cold_paths:
         return ()
-    names = ", ".join(path for path in wanted.cold if path != ALL)
+    names = ", ".join(path for path in request.cold if path != ALL)
     led = (
         []
         if private
@@ -100,25 +100,25 @@ def cold_sentences(wanted: CommandRequest, *, private: bool) -> tuple[str, ...]:
 
 
 def planned_sentences(
-    wanted: CommandRequest, budget_s: float, limits: InheritedLimits, *, private: bool
+    request: CommandRequest, budget_s: float, limits: InheritedLimits, *, private: bool
 ) -> tuple[str, ...]:
-    treated = f", with the treatment before every {wanted.every} runs" if wanted.treat else ""
+    treated = f", with the treatment before every {request.every} runs" if request.treat else ""
     run_sentence = (
-        f"runs the command {wanted.series} times, for at most {budget_s:.0f} s{treated}"
-        if wanted.series
-        else f"runs the command under {len(wanted.jobs)} variants in turn for {budget_s:.0f} s, each twice a group"
+        f"runs the command {request.series} times, for at most {budget_s:.0f} s{treated}"
+        if request.series
+        else f"runs the command under {len(request.jobs)} variants in turn for {budget_s:.0f} s, each twice a group"
     )
     length = (
         "how long a run lasts is found in a warm-up run of each variant; where "
-        f"{wanted.load.min_groups} groups ({wanted.fewest_runs} runs) do not fit into the rest of the budget, nothing "
-        "is measured: fewer cannot decide"
+        f"{request.load.min_groups} groups ({request.fewest_runs} runs) do not fit into the rest of the budget, "
+        "nothing is measured: fewer cannot decide"
     )
     return (
         run_sentence,
-        *([length] if wanted.fewest_runs else []),
-        f"a run that fails or takes more than {wanted.at_most_s:.0f} s is not counted; all that it started is stopped",
+        *([length] if request.fewest_runs else []),
+        f"a run that fails or takes more than {request.at_most_s:.0f} s is not counted; all that it started is stopped",
         *([limits.limits_sentence] if limits.limits else []),
         "what the command itself changes or writes is not undone",
-        *([f"stops when {format_size(wanted.most_bytes)} are written"] if wanted.most_bytes else []),
-        *cold_sentences(wanted, private=private),
+        *([f"stops when {format_size(request.most_bytes)} are written"] if request.most_bytes else []),
+        *cold_sentences(request, private=private),
     )

@@ -75,11 +75,11 @@ def candidate_unpack_folders() -> Iterator[str]:
     yield f"{os.environ.get('TMPDIR') or '/tmp'}/hostdx-bundle-{me}"
 
 
-def make_and_check_unpack_folder(place: str) -> str:
+def make_and_check_unpack_folder(folder: str) -> str:
     """Its real path, made where it is not there. Raises Unfit, OSError."""
-    if not place.startswith("/"):
+    if not folder.startswith("/"):
         raise UnfitBundle("is no absolute path")
-    above, name = os.path.split(place)
+    above, name = os.path.split(folder)
     parent, absent = _split_at_first_missing(above)
     while absent:
         try:
@@ -87,17 +87,17 @@ def make_and_check_unpack_folder(place: str) -> str:
         except FileExistsError:
             pass  # somebody was quicker: whose it is, the next look tells
         parent, absent = _split_at_first_missing(above)
-    place = os.path.join(parent, name)  # noqa: PTH118
+    folder = os.path.join(parent, name)  # noqa: PTH118
     try:
-        os.mkdir(place, 0o700)  # noqa: PTH102
+        os.mkdir(folder, 0o700)  # noqa: PTH102
     except FileExistsError:
         pass
-    status = os.lstat(place)
+    status = os.lstat(folder)
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
         raise UnfitBundle("is not a directory of yours alone (mode 700)")
-    if os.statvfs(place).f_flag & os.ST_NOEXEC:
+    if os.statvfs(folder).f_flag & os.ST_NOEXEC:
         raise UnfitBundle("programs may not be executed there (noexec)")
-    return place
+    return folder
 
 
 def _split_at_first_missing(directory: str) -> tuple[str, str]:
@@ -141,17 +141,17 @@ def _check_safe(path: str) -> os.stat_result:
     return status
 
 
-def unpack_if_needed(bundle: Bundle, place: str) -> str:
+def unpack_if_needed(bundle: Bundle, parent: str) -> str:
     """The folder with the program. Raises OSError, Unfit."""
-    folder = f"{place}/{bundle.name}"
+    folder = f"{parent}/{bundle.name}"
     if not bundle.is_whole(folder):
         import fcntl
 
         # one at a time: whoever waited finds it done
-        with open(f"{place}/lock", "a", opener=_open_private) as lock:
+        with open(f"{parent}/lock", "a", opener=_open_private) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not bundle.is_whole(folder):
-                _unpack_bundle(bundle, place, folder)
+                _unpack_bundle(bundle, parent, folder)
     os.utime(folder)
     return folder
 

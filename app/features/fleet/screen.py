@@ -125,11 +125,11 @@ def show_fleet(shell: ShellCommands, folder: Path) -> None:
     judge_folder(shell, folder, show)
 
 
-def judge_folder(shell: ShellCommands, folder: Path, then: Callable[[FleetJudgement], None]) -> None:
+def judge_folder(shell: ShellCommands, folder: Path, on_judged: Callable[[FleetJudgement], None]) -> None:
     """What a child judges of the folder; where it cannot, why is said."""
 
     def take_output(output: str) -> None:
-        then(msgspec.json.decode(output, type=FleetJudgement))
+        on_judged(msgspec.json.decode(output, type=FleetJudgement))
 
     shell.show_message(f"reading {folder}")
     shell.run_command_then(["fleet", "judge", "--json", "--", str(folder)], "not judged", take_output, READ_S)

@@ -49,27 +49,27 @@ def drawable_histories(histories: Histories) -> Histories | None:
     return Histories(histories.results, histories.dates, drawable) if drawable else None
 
 
-def history_lines(course: Histories, width: int) -> list[str]:
+def history_lines(histories: Histories, width: int) -> list[str]:
     """`ior easy     ▇▂▂▇▂▂  2.03 GB/s to 2.01 GB/s  inconclusive`, one line a workload."""
-    name = min(_NAME, max(len(_history_title(h, course)) for h in course.workloads))
+    name = min(_NAME, max(len(_history_title(h, histories)) for h in histories.workloads))
     tails = [
         f"{units.metric_quantity(h.values[0], h.unit)} to {units.metric_quantity(h.values[-1], h.unit)}  "
         f"{history_verdict_words(h)}"
-        for h in course.workloads
+        for h in histories.workloads
     ]
     room = max(8, width - name - 4 - max(map(len, tails)))
     out = []
-    for h, tail in zip(course.workloads, tails, strict=True):
+    for h, tail in zip(histories.workloads, tails, strict=True):
         bars = spark_line(h.values, room)
         out.append(
-            f"{_history_title(h, course):<{name}.{name}}  {bars:<{min(room, len(h.values))}}  {tail}"[
+            f"{_history_title(h, histories):<{name}.{name}}  {bars:<{min(room, len(h.values))}}  {tail}"[
                 :width
             ].rstrip()
         )
-    first, last = course.results[:1], course.results[-1:]
-    when = [d[:10] if d else "" for d in (*course.dates[:1], *course.dates[-1:])]
+    first, last = histories.results[:1], histories.results[-1:]
+    when = [d[:10] if d else "" for d in (*histories.dates[:1], *histories.dates[-1:])]
     shown = [" ".join(part for part in pair if part) for pair in zip((*first, *last), when, strict=False)]
-    out.append(make_printable(f"from {' to '.join(shown)}: {len(course.results)} results")[:width])
+    out.append(make_printable(f"from {' to '.join(shown)}: {len(histories.results)} results")[:width])
     return out
 
 

@@ -206,12 +206,12 @@ def changed_function_lines(tree: PathTree) -> Iterator[str]:
         yield f"{tree.lost} records were lost: there were more switches than could be read in time"
 
 
-def caller_path(tree: PathTree, at: int) -> Sequence[str]:
+def caller_path(tree: PathTree, number: int) -> Sequence[str]:
     """From the first caller on."""
     out: list[str] = []
-    while at >= 0 and len(out) <= len(tree.nodes):
-        out.append(tree.nodes[at].name)
-        at = tree.nodes[at].up if tree.nodes[at].up < at else -1
+    while number >= 0 and len(out) <= len(tree.nodes):
+        out.append(tree.nodes[number].name)
+        number = tree.nodes[number].up if tree.nodes[number].up < number else -1
     return out[::-1]
 
 

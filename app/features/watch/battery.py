@@ -30,17 +30,17 @@ class NightSettings(msgspec.Struct, frozen=True, kw_only=True):
     fleet: str = ""
 
 
-def night_arguments(wanted: NightSettings) -> tuple[str, ...]:
+def night_arguments(settings: NightSettings) -> tuple[str, ...]:
     """As `hostdx watch --night` takes them."""
-    places = {"--dir": wanted.directory, "--textfile": wanted.textfile, "--fleet": wanted.fleet}
+    places = {"--dir": settings.directory, "--textfile": settings.textfile, "--fleet": settings.fleet}
     words = [word for option, place in places.items() if place for word in (option, place)]
-    return ("--keep", str(wanted.keep), *words)
+    return ("--keep", str(settings.keep), *words)
 
 
-def check_directories(wanted: NightSettings) -> None:
+def check_directories(settings: NightSettings) -> None:
     """A timer for what is not there would fail every night. Raises Failure."""
-    above = os.path.dirname(wanted.textfile)  # noqa: PTH120
-    places = {"--dir": wanted.directory, "--textfile": above, "--fleet": wanted.fleet}
+    above = os.path.dirname(settings.textfile)  # noqa: PTH120
+    places = {"--dir": settings.directory, "--textfile": above, "--fleet": settings.fleet}
     with closing(Host()) as host:
         for option, place in places.items():
             if place and not host.path_exists(f"{place}/.", may_hang=True):
@@ -51,13 +51,13 @@ def load_benchmark_scenario() -> Scenario:
     return registry.load_scenario(card_with_role("battery").id)
 
 
-def night_options(wanted: NightSettings) -> dict[str, Json]:
+def night_options(settings: NightSettings) -> dict[str, Json]:
     chosen: dict[str, Json] = {"budget": BUDGET_S, "size": SIZE_BYTES, "writes": WRITES_BYTES}
-    return chosen | ({"dir": wanted.directory} if wanted.directory else {})
+    return chosen | ({"dir": settings.directory} if settings.directory else {})
 
 
-def make_night_plan(wanted: NightSettings) -> Plan:
+def make_night_plan(settings: NightSettings) -> Plan:
     """Of one night. Raises UsageError and RunRefused as the scenario does."""
     scenario = load_benchmark_scenario()
     with closing(Host()) as host, host.read_static_parts_once():
-        return scenario.prepare(host, OptionMap(night_options(wanted), scenario.options)).plan.with_digest()
+        return scenario.prepare(host, OptionMap(night_options(settings), scenario.options)).plan.with_digest()

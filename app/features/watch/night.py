@@ -56,7 +56,7 @@ def nights_folder() -> Path:
 
 
 def measure_night(
-    wanted: NightSettings,
+    settings: NightSettings,
     measure: Measure,
     complain: Callable[[str], None],
     *,
@@ -77,16 +77,16 @@ def measure_night(
             measure(recordings[1], why_busy())
         removed = 0
         try:
-            removed = len(nights.prune_nights(wanted.keep))
+            removed = len(nights.prune_nights(settings.keep))
             nights.write_index()
         except (OSError, Failure) as why:
             complain(f"watch: {why}; the nights are kept, their index is made again later")
-        fleet = read_fleet_nights(wanted.fleet) if wanted.fleet else FleetNights()
+        fleet = read_fleet_nights(settings.fleet) if settings.fleet else FleetNights()
         history = nights.read_history(fleet.others)
         for trouble in filter(None, (*nights.troubles, fleet.trouble)):
             complain(trouble)
-        if wanted.textfile:
-            write_openmetrics(history, Path(wanted.textfile), ended.status)
+        if settings.textfile:
+            write_openmetrics(history, Path(settings.textfile), ended.status)
         reason = ended.reason or ""
         return NightOutcome(
             recordings=tuple(recordings),
@@ -166,7 +166,7 @@ def _pressure_share(host: Host, resource: str) -> float | None:
 
 
 def make_battery_measure(
-    wanted: NightSettings,
+    settings: NightSettings,
     command: list[str],
     show: Callable[[ev.AnyEvent], None],
     complain: Callable[[str], None],
@@ -176,7 +176,7 @@ def make_battery_measure(
 
     def measure(recording: Path, blocked: str) -> ev.RunEnded:
         request = RunRequest(
-            options=night_options(wanted),
+            options=night_options(settings),
             declared=scenario.options,
             command=command,
             recording=str(recording),

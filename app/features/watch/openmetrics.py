@@ -13,9 +13,9 @@ STATES = ("done", "skipped", "failed", "interrupted")
 SUFFIX = ".prom"  # the collector reads no other
 
 
-def openmetrics_text(history: HostHistory, last: str = "") -> str:
-    """`last`: how the last night ended."""
-    return gauges_text(_metric_lines(history, last))
+def openmetrics_text(history: HostHistory, last_outcome: str = "") -> str:
+    """`last_outcome`: how the last night ended."""
+    return gauges_text(_metric_lines(history, last_outcome))
 
 
 def _metric_lines(history: HostHistory, last: str) -> Iterator[str]:
@@ -61,7 +61,7 @@ def _last_measured(history: HostHistory) -> float | None:
         return None
 
 
-def write_openmetrics(history: HostHistory, path: Path, last: str = "") -> None:
+def write_openmetrics(history: HostHistory, path: Path, last_outcome: str = "") -> None:
     """In one step, readable by everybody. Raises Failure."""
     target = path.with_name(f".{path.name}.hostdx-new")
     try:
@@ -70,7 +70,7 @@ def write_openmetrics(history: HostHistory, path: Path, last: str = "") -> None:
             target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644
         )
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(openmetrics_text(history, last))
+            file.write(openmetrics_text(history, last_outcome))
             os.fchmod(file.fileno(), 0o644)
         target.replace(path)
     except OSError as why:

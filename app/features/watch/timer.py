@@ -208,7 +208,7 @@ def install_units(units: InstallableUnits, *, yes: bool) -> None:
     check_program_is_safe()
     plan = units.install_plan()
     shown = " ".join(("hostdx", "watch", *units.install_arguments[:2], "--dry-run"))
-    agreed = consent.ask_consent_for_plan(plan, yes=yes, digest="", shown=shown)
+    agreed = consent.ask_consent_for_plan(plan, yes=yes, digest="", show_command=shown)
     remove_leftovers_and_check_room()
     me = process_identity()
     header = JournalHeader(

@@ -108,9 +108,9 @@ def _table_block(table: doc.Table) -> Block:
     return [("| " + " | ".join(line) + " |", "dim" if n < 2 else "") for n, line in enumerate(lines)]
 
 
-def escape_text(value: str, among: str = "") -> str:
-    """One line of plain text. `among`: all the text of its paragraph."""
-    return _START.sub(_escape_start, _escape_signs(value, among))
+def escape_text(value: str, paragraph: str = "") -> str:
+    """One line of plain text. `paragraph`: all the text of its paragraph."""
+    return _START.sub(_escape_start, _escape_signs(value, paragraph))
 
 
 def escape_cell(value: str) -> str:

@@ -41,13 +41,13 @@ def read_attributes(paths: Sequence[str], fds: Sequence[int] = ()) -> AttributeT
 
 
 def write_attribute(
-    path: str, value: str, fds: Sequence[int] = (), then: Sequence[str] = ()
+    path: str, value: str, fds: Sequence[int] = (), read_after: Sequence[str] = ()
 ) -> tuple[str, AttributeTexts]:
     """Writes; gives what can be read back there, and then the texts of the other paths. Raises AttributeTrouble.
 
     `fds` are descriptors that the child holds too: the journal's lock stays taken as long as a write is under way.
     """
-    answers = _ask_child({"write": [path, value], "read": list(then)}, (path, *then), fds)
+    answers = _ask_child({"write": [path, value], "read": list(read_after)}, (path, *read_after), fds)
     answer = answers.pop(path)
     if isinstance(answer, AttributeTrouble):
         raise answer

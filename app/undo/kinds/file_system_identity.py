@@ -29,21 +29,21 @@ def file_system_of(directory: Path) -> FileSystemId | None:
     )
 
 
-def is_on_file_system(place: FileSystemId, path: Path) -> bool:
+def is_on_file_system(file_system: FileSystemId, path: Path) -> bool:
     """Return whether that file system is the one on which `path` is looked for, however much of the path exists."""
     for directory in path.parents:
         try:
             device, number = _device_and_fsid(directory)
         except OSError:
             continue
-        return number == place.number if number or place.number else device == place.device
+        return number == file_system.number if number or file_system.number else device == file_system.device
     return False
 
 
-def is_device_gone(place: FileSystemId) -> bool:
+def is_device_gone(made_on: FileSystemId) -> bool:
     """The device went away in this boot: pulled, or a loop device that was removed."""
-    major = place.device.partition(":")[0]
-    return major != "0" and place.boot == boot_id() and not Path("/sys/dev/block", place.device).exists()
+    major = made_on.device.partition(":")[0]
+    return major != "0" and made_on.boot == boot_id() and not Path("/sys/dev/block", made_on.device).exists()
 
 
 def _device_and_fsid(directory: Path) -> tuple[str, int]:

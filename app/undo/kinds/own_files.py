@@ -49,13 +49,13 @@ def make_directory(path: str, *, fds: Sequence[int] = ()) -> Inode:
 
 
 def remove_directory(
-    path: str, place: FileSystemId | None, inode: Inode | None, *, fds: Sequence[int] = ()
+    path: str, made_on: FileSystemId | None, inode: Inode | None, *, fds: Sequence[int] = ()
 ) -> UndoOutcome:
-    """Never raises. `place`: where it was made; `inode`: which one it was, None where the journal does not tell."""
+    """Never raises. `made_on`: where it was made; `inode`: which one it was, None where the journal does not tell."""
     request = {
         "do": "remove",
         "path": path,
-        "place": msgspec.to_builtins(place),
+        "place": msgspec.to_builtins(made_on),
         "inode": msgspec.to_builtins(inode),
     }
     try:
@@ -132,7 +132,7 @@ def _missing_outcome(path: Path, place: FileSystemId | None) -> UndoOutcome:
 
 def remove_tree(
     path: Path,
-    place: FileSystemId | None = None,
+    made_on: FileSystemId | None = None,
     inode: Inode | None = None,
     going_on: Callable[[], None] = lambda: None,
 ) -> UndoOutcome:
@@ -144,7 +144,7 @@ def remove_tree(
     try:
         parent = open_parent(str(path))
     except (FileNotFoundError, NotADirectoryError):
-        return _missing_outcome(path, place)
+        return _missing_outcome(path, made_on)
     try:
         status = os.stat(path.name, dir_fd=parent, follow_symlinks=False)
         if not is_owned_by_caller(status) or not stat.S_ISDIR(status.st_mode):
@@ -157,7 +157,7 @@ def remove_tree(
             )
         held = PrivateDirectory.open_last_part(parent, str(path))
         try:
-            rebooted = place is not None and place.boot != boot_id()
+            rebooted = made_on is not None and made_on.boot != boot_id()
             if inode is not None and inode.is_same_inode(inode_of(held.fd), rebooted=rebooted):
                 _remove_held(parent, path, held, going_on)
             elif not held.is_empty():
@@ -167,7 +167,7 @@ def remove_tree(
         finally:
             held.close()
     except FileNotFoundError:
-        return _missing_outcome(path, place)
+        return _missing_outcome(path, made_on)
     finally:
         os.close(parent)
     return UndoOutcome("reverted")

@@ -16,32 +16,32 @@ MAX_FILES = 1_000_000
 MAX_DEPTH = 200
 
 
-def open_files_below(looked: int, depth: int = MAX_DEPTH) -> Iterator[int]:
+def open_files_below(path_fd: int, depth: int = MAX_DEPTH) -> Iterator[int]:
     """O_PATH descriptors of what is no folder, at it or below it; what goes meanwhile is passed over.
 
     Who takes one closes it.
     """
-    if not stat.S_ISDIR(os.fstat(looked).st_mode):
-        yield looked
+    if not stat.S_ISDIR(os.fstat(path_fd).st_mode):
+        yield path_fd
         return
     try:
-        names = os.listdir(f"/proc/self/fd/{looked}") if depth else []  # noqa: PTH208
+        names = os.listdir(f"/proc/self/fd/{path_fd}") if depth else []  # noqa: PTH208
         for name in names:
             try:
-                below = open_path_in(name, looked)
+                below = open_path_in(name, path_fd)
             except OSError:
                 continue
             yield from open_files_below(below, depth - 1)
     except OSError:
         return
     finally:
-        os.close(looked)
+        os.close(path_fd)
 
 
-def drop_file_cache_and_close(looked: int) -> int | None:
+def drop_file_cache_and_close(path_fd: int) -> int | None:
     """Its bytes; None where it is no regular file, or may not be read. Closes it."""
     try:
-        descriptor = reopen_regular(looked, "")
+        descriptor = reopen_regular(path_fd, "")
     except OSError:
         return None
     try:

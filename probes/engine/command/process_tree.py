@@ -19,10 +19,10 @@ AT_ONCE = 1 << 14  # bytes a read
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def list_descendants(of: int) -> list[int]:
+def list_descendants(ancestor: int) -> list[int]:
     """Living ones and zombies, parents before their children; at most MOST_PROCESSES."""
     pids: list[int] = []
-    waiting = [of]
+    waiting = [ancestor]
     while waiting and len(pids) < MAX_PROCESSES:
         for child in list_children(waiting.pop()):
             pids.append(child)
@@ -38,8 +38,8 @@ def list_children(pid: int) -> list[int]:
     return pids
 
 
-def living_descendants(of: int) -> list[int]:
-    return [pid for pid in list_descendants(of) if process_state(pid) not in ("Z", "X", "")]
+def living_descendants(ancestor: int) -> list[int]:
+    return [pid for pid in list_descendants(ancestor) if process_state(pid) not in ("Z", "X", "")]
 
 
 def process_state(pid: int) -> str:
@@ -55,23 +55,23 @@ class DescendantCounts(NamedTuple):
     survivor_count: int
 
 
-def end_descendants(of: int, grace_s: float, reap: Callable[[], None]) -> DescendantCounts:
+def end_descendants(ancestor: int, grace_s: float, reap: Callable[[], None]) -> DescendantCounts:
     """SIGTERM, after `grace_s` SIGKILL.
 
     They are stopped before they are killed, so that one that forks without end does not outrun it.
     `reap` waits for those that ended, without blocking.
     """
     reap()
-    first = living_descendants(of)
+    first = living_descendants(ancestor)
     for pid in first:
         _send_signal(pid, signal.SIGTERM)
         _send_signal(pid, signal.SIGCONT)
     until = time.monotonic() + grace_s
-    while living_descendants(of) and time.monotonic() < until:
+    while living_descendants(ancestor) and time.monotonic() < until:
         time.sleep(0.005)
         reap()
     until = time.monotonic() + KILLING_S
-    while (left := living_descendants(of)) and time.monotonic() < until:
+    while (left := living_descendants(ancestor)) and time.monotonic() < until:
         stopped_pids: set[int] = set()
         for _ in range(PASSES):
             new = set(left) - stopped_pids
@@ -80,12 +80,12 @@ def end_descendants(of: int, grace_s: float, reap: Callable[[], None]) -> Descen
             for pid in new:
                 _send_signal(pid, signal.SIGSTOP)
             stopped_pids |= new
-            left = living_descendants(of)
+            left = living_descendants(ancestor)
         for pid in stopped_pids:
             _send_signal(pid, signal.SIGKILL)
         time.sleep(0.002)
         reap()
-    return DescendantCounts(len(first), len(living_descendants(of)))
+    return DescendantCounts(len(first), len(living_descendants(ancestor)))
 
 
 class ThreadTime(NamedTuple):
@@ -165,13 +165,13 @@ def read_and_written_bytes(pid: int) -> tuple[int, int] | None:
     return None if moved is None else (moved[0], moved[1])
 
 
-def written_bytes_of_tree(of: int) -> int:
+def written_bytes_of_tree(ancestor: int) -> int:
     """Bytes that a process, the children it waited for and its living descendants caused to be written.
 
     The kernel counts when a page gets dirty or a direct write is submitted, so before the disk sees
     it. Orphans that another process took over are missing. 0 where it cannot be read.
     """
-    moved = (read_and_written_bytes(pid) for pid in (of, *list_descendants(of)))
+    moved = (read_and_written_bytes(pid) for pid in (ancestor, *list_descendants(ancestor)))
     return sum(written for _, written in filter(None, moved))
 
 

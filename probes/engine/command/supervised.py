@@ -202,13 +202,13 @@ class Supervisors:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def run(self, order: CommandOrder, hear: Hear | None = None) -> JobRun:
+    async def run(self, order: CommandOrder, on_event: Hear | None = None) -> JobRun:
         """One run. Cancelling ends it with all that it started. Raises BenchRefused where it cannot be started.
 
-        `hear` gets a sample a second while it runs, the first three at once; runs under 3 s have none.
+        `on_event` gets a sample a second while it runs, the first three at once; runs under 3 s have none.
         """
         reader, writer = await asyncio.open_connection(sock=self._fork_supervisor(), limit=LINE_BYTES)
-        answering = asyncio.ensure_future(_read_answer(reader, hear))
+        answering = asyncio.ensure_future(_read_answer(reader, on_event))
         try:
             # json, not msgspec: the environment may hold bytes that are no text (surrogates)
             writer.write(json.dumps(msgspec.structs.asdict(order)).encode() + b"\n")

@@ -38,7 +38,7 @@ def parse_hep_suite(source: ImportSource) -> ImportResult:
     for name, body in list(document["profiles"].items())[:100]:
         body = mapping_or_empty(body)
         if isinstance(body.get("benchmarks"), dict):
-            more, contradicted, doubts = hepscore.judge_score(hepscore.read_score(body))
+            more, contradicted, doubts = hepscore.judge_hep(hepscore.read_score(body))
             measures += more
             contradictions += contradicted
             troubles += doubts

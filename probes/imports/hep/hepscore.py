@@ -76,7 +76,7 @@ def parse_hepscore(source: ImportSource) -> ImportResult:
     if not isinstance(document, dict) or not isinstance(document.get("benchmarks"), dict):
         raise ImportRefusedError('hep-score: no "benchmarks" in it', "import the HEPscore result file")
     detail = read_score(document)
-    measures, contradictions, troubles = judge_score(detail)
+    measures, contradictions, troubles = judge_hep(detail)
     when = detail.environment.get("start_at") or detail.environment.get("date")
     return ImportResult(
         kind="hepscore", tool="hep-score", version=detail.version, began=date_to_iso(when),
@@ -174,7 +174,7 @@ def _combined_score(workloads: tuple[HepWorkload, ...], scaling: float | None) -
     return math.exp(math.fsum(logs) / total) * scaling
 
 
-def judge_score(detail: HepScore) -> tuple[list[ImportedMeasure], list[Contradiction], list[ImportTrouble]]:
+def judge_hep(detail: HepScore) -> tuple[list[ImportedMeasure], list[Contradiction], list[ImportTrouble]]:
     """Measures in the tool's own unit (a score), with the spread of the runs."""
     name = detail.name or "HEPscore"
     troubles: list[ImportTrouble] = []

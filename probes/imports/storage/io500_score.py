@@ -86,7 +86,7 @@ def recompute_scores(phases: Mapping[str, tuple[float, float]], *, extended: boo
     )  # fmt: skip
 
 
-def find_contradictions(claimed: Scores | None, again: Scores, prefix: str = "") -> list[Contradiction]:
+def find_contradictions(claimed: Scores | None, recomputed: Scores, prefix: str = "") -> list[Contradiction]:
     """Return what is printed and does not follow from the phases. A TOTAL that is the product is named as such.
 
     `prefix`: of an extended run's second score, "SCOREX ".
@@ -95,15 +95,15 @@ def find_contradictions(claimed: Scores | None, again: Scores, prefix: str = "")
     if claimed is None:
         return claims
     for name, unit, rule in (
-        ("bw", "GiB/s", f"geometric mean of the {again.bw_phases} bandwidth phases above 0"),
-        ("md", "kIOPS", f"geometric mean of the {again.md_phases} metadata phases above 0"),
+        ("bw", "GiB/s", f"geometric mean of the {recomputed.bw_phases} bandwidth phases above 0"),
+        ("md", "kIOPS", f"geometric mean of the {recomputed.md_phases} metadata phases above 0"),
         ("total", "", "square root of bandwidth × metadata score"),
     ):
-        claimed_value, gives = getattr(claimed, name), getattr(again, name)
+        claimed_value, gives = getattr(claimed, name), getattr(recomputed, name)
         if claimed_value is None or gives is None:
             continue
-        slack = getattr(claimed, f"{name}_half") + getattr(again, f"{name}_half") + 1e-9 * abs(gives)
-        product = name == "total" and _is_product(claimed, again)
+        slack = getattr(claimed, f"{name}_half") + getattr(recomputed, f"{name}_half") + 1e-9 * abs(gives)
+        product = name == "total" and _is_product(claimed, recomputed)
         claims += compare_claim(
             "io500.total-is-product" if product else "io500.score",
             prefix + {"bw": "Bandwidth", "md": "IOPS", "total": "TOTAL"}[name],

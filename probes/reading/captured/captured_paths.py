@@ -11,11 +11,11 @@ MAX_LINKS = 40  # what the kernel follows as well (path_resolution(7))
 
 
 def resolve_host_path(
-    root: str, path: str, *, last: bool = True, followed_links: dict[str, str] | None = None
+    root: str, path: str, *, follow_last: bool = True, followed_links: dict[str, str] | None = None
 ) -> str:
     """The host path that `path` stands for, without symlinks and `..`; absolute targets start at the root.
 
-    With `last` false a symlink in the last place is not followed; `followed_links` takes up each symlink on the way.
+    With `follow_last` false a symlink in the last place is not followed; `followed_links` takes up each one on the way.
     Raises OSError (ENOENT, ELOOP, ...) and ValueError (a NUL or an unencodable character in the path).
     """
     done: list[str] = []
@@ -30,7 +30,7 @@ def resolve_host_path(
                 done.pop()
             continue
         done.append(name)
-        if not last and not any(part not in ("", ".") for part in todo):
+        if not follow_last and not any(part not in ("", ".") for part in todo):
             break
         try:
             target = os.readlink(to_local_path(root, "/" + "/".join(done)))

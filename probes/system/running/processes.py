@@ -98,10 +98,10 @@ def process_with_descendants(host: Host, pid: int | None = None) -> dict[int, Pr
     return family
 
 
-def find_descendants(everybody: dict[int, Process], of: Iterable[int]) -> dict[int, Process]:
+def find_descendants(everybody: dict[int, Process], ancestors: Iterable[int]) -> dict[int, Process]:
     """Whoever has one of these processes, or another one found so, as its parent."""
     family: dict[int, Process] = {}
-    known_pids = set(of)
+    known_pids = set(ancestors)
     while new := {p.pid: p for p in everybody.values() if p.parent in known_pids and p.pid not in known_pids}:
         family |= new
         known_pids |= new.keys()

@@ -83,13 +83,13 @@ def explain_hidden_tasks(host: Host) -> Absent | None:
     return None
 
 
-def find_blocked_tasks(host: Host, among: Collection[int] | None = None) -> BlockedTaskScan | Absent:
-    """Every task in D now, threads too, of the processes `among` if given; those that end meanwhile are passed over."""
+def find_blocked_tasks(host: Host, process_ids: Collection[int] | None = None) -> BlockedTaskScan | Absent:
+    """Every task in D now, threads too, of `process_ids` if given; those that end meanwhile are passed over."""
     names = host.list_names("/proc")
     if isinstance(names, Absent):
         return names
     shown = (pid for name in names if (pid := parse_unsigned(name)) is not None)
-    pids = sorted(pid for pid in shown if among is None or pid in among)
+    pids = sorted(pid for pid in shown if process_ids is None or pid in process_ids)
     if not pids and not host.live and (listed := list(_listed_tasks(host))):
         return BlockedTaskScan(tuple(listed), len(listed), len(listed))
     if not pids:
@@ -227,7 +227,7 @@ def stack_line_function(line: str) -> str:
     return match.group(1) if match else ""
 
 
-def find_open_files(host: Host, task: BlockedTask, most: int = 64) -> tuple[OpenFile, ...]:
+def find_open_files(host: Host, task: BlockedTask, max_files: int = 64) -> tuple[OpenFile, ...]:
     """The files that say where a task may be stuck, the likeliest first.
 
     The one of the call that it sleeps in, where that may be read, then the open ones, then its working
@@ -245,7 +245,7 @@ def find_open_files(host: Host, task: BlockedTask, most: int = 64) -> tuple[Open
             if is_present(target) and target.startswith("/"):
                 files.append(OpenFile(target, "syscall"))
     names = host.list_names(f"{base}/fd")
-    for name in (names if is_present(names) else ())[:most]:
+    for name in (names if is_present(names) else ())[:max_files]:
         target = host.read_link(f"{base}/fd/{name}")
         if is_present(target) and target.startswith("/") and not target.startswith(("/dev/", "/proc/")):
             files.append(OpenFile(target, "fd"))

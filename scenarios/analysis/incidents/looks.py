@@ -57,7 +57,7 @@ def look_series(looks: Sequence[HostLook]) -> Iterator[SampleSeries]:
             values[ALL_PROCESSES, metric][number] = total
         commands.update({use.name for use in look.processes})
         for use in look.processes:
-            for metric, value in zip((name for name, _ in _USES), resources_used(use), strict=True):
+            for metric, value in zip((name for name, _ in _USES), cpus_io_and_faults(use), strict=True):
                 values[f"{PROCESS_PREFIX}{use.name}", metric][number] += value
     frequent_processes = {f"{PROCESS_PREFIX}{name}" for name, _ in commands.most_common(MAX_COMMANDS)}
     for (subject, metric), own in values.items():
@@ -66,7 +66,7 @@ def look_series(looks: Sequence[HostLook]) -> Iterator[SampleSeries]:
             yield SampleSeries(subject=subject, metric=metric, unit=unit, at_s=at_s, values=own)
 
 
-def resources_used(use: ProcessUse) -> tuple[float, float, float]:
+def cpus_io_and_faults(use: ProcessUse) -> tuple[float, float, float]:
     return use.cpus, use.io_rate, use.major_faults
 
 
@@ -81,13 +81,13 @@ def culprit_use(looks: Sequence[HostLook], incident: Incident) -> tuple[ProcessU
     uses = [use for look in inside for use in look.processes if use.name == incident.culprit.name]
     by_user: defaultdict[str, float] = defaultdict(float)
     for use in uses:
-        by_user[use.user] += resources_used(use)[place]
+        by_user[use.user] += cpus_io_and_faults(use)[place]
     total = sum(by_user.values())
     if total <= 0:
         return None
     user = max(by_user, key=lambda name: (name != "", by_user[name]))
     own = [use for use in uses if use.user == user]
-    return max(own, key=lambda use: resources_used(use)[place]), by_user[user] / total
+    return max(own, key=lambda use: cpus_io_and_faults(use)[place]), by_user[user] / total
 
 
 def looks_within(looks: Sequence[HostLook], incident: Incident) -> list[HostLook]:

@@ -116,41 +116,43 @@ def _lag_correlation(scores: Sequence[float]) -> float:
     return max(-1.0, min(1.0, (n * raw_correlation + 1) / (n - 4)))
 
 
-def night_deviation(log: float, to: BaselineReference, before: float | None = None) -> float:
+def night_deviation(log: float, base: BaselineReference, before: float | None = None) -> float:
     """In deviations, below 0 is slower, clipped; less what is to be expected of it after the night `before`."""
-    now = (log - to.centre) / to.deviation
+    now = (log - base.centre) / base.deviation
     if before is None:
         return _clip_deviations(now)
-    expected = to.alike * (before - to.centre) / to.deviation
-    return _clip_deviations((now - expected) / math.sqrt(1 - to.alike**2))
+    expected = base.alike * (before - base.centre) / base.deviation
+    return _clip_deviations((now - expected) / math.sqrt(1 - base.alike**2))
 
 
 def _clip_deviations(deviations: float) -> float:
     return max(-CLIP, min(CLIP, deviations))
 
 
-def cusum_after_night(total: float, log: float, to: BaselineReference, before: float | None = None) -> float:
+def cusum_after_night(
+    total: float, log: float, base: BaselineReference, before: float | None = None
+) -> float:
     """The sum after one more night."""
-    return min(CEILING, max(0.0, total - night_deviation(log, to, before) - DRIFT))
+    return min(CEILING, max(0.0, total - night_deviation(log, base, before) - DRIFT))
 
 
 def cusum_of_nights(
-    logs: Sequence[float], to: BaselineReference, loads: int, margin: float = MARGIN
+    logs: Sequence[float], base: BaselineReference, loads: int, margin: float = MARGIN
 ) -> Cusum:
     """Of the nights after the baseline, in their order. `loads`: how many are looked at together."""
     sums: list[float] = []
     shifts: list[tuple[int, CusumShift]] = []
     total, since, slow = 0.0, 0, False
     for night, log in enumerate(logs):
-        before, total = total, cusum_after_night(total, log, to, logs[night - 1] if night else None)
+        before, total = total, cusum_after_night(total, log, base, logs[night - 1] if night else None)
         if total <= 0:
             slow = False
         elif before <= 0:
             since = night
         if total > LIMIT and not slow:
-            shift = shift_of_nights(logs[since : night + 1], to, loads, margin)
+            shift = shift_of_nights(logs[since : night + 1], base, loads, margin)
             if shift is not None:
-                shifts.append((night, shift._replace(since=_shift_start_index(logs, since, night, to))))
+                shifts.append((night, shift._replace(since=_shift_start_index(logs, since, night, base))))
                 slow = True
         sums.append(total)
     return Cusum(tuple(sums), tuple(shifts), slow)
@@ -168,15 +170,15 @@ def _shift_start_index(logs: Sequence[float], since: int, night: int, to: Baseli
 
 
 def shift_of_nights(
-    logs: Sequence[float], to: BaselineReference, loads: int, margin: float = MARGIN
+    logs: Sequence[float], base: BaselineReference, loads: int, margin: float = MARGIN
 ) -> CusumShift | None:
     """None where these nights are not slower than the baseline by more than the margin."""
-    middle, most = median(logs), CLIP / 2 * to.deviation
+    middle, most = median(logs), CLIP / 2 * base.deviation
     near = sorted(max(middle - most, min(middle + most, log)) for log in logs)
-    effect = median(walsh_averages(near)) - to.centre
-    wide = _variance_factor(to.alike)
-    error = to.deviation * math.sqrt(wide * (_MIDDLE / len(logs) + 1 / to.nights))
-    freedom = max(2.0, to.nights / wide - 1)  # nights that are alike tell less of their spread as well
+    effect = median(walsh_averages(near)) - base.centre
+    wide = _variance_factor(base.alike)
+    error = base.deviation * math.sqrt(wide * (_MIDDLE / len(logs) + 1 / base.nights))
+    freedom = max(2.0, base.nights / wide - 1)  # nights that are alike tell less of their spread as well
     half = t_quantile(1 - ERROR / loads / STRETCHES / 2, freedom) * error
     low, high = effect - half, effect + half
     if not rule_on_effect(EffectEstimate(effect, low, high, margin_edge(margin))).word.is_slower:

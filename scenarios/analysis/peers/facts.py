@@ -89,11 +89,11 @@ class FactTable:
     def node_places(self) -> dict[str, int]:
         return {name: n for n, name in enumerate(self.nodes)}
 
-    def value_numbers(self, key: FactKey, places: Sequence[int]) -> list[int]:
+    def value_numbers(self, key: FactKey, nodes: Sequence[int]) -> list[int]:
         """The value's number of each of these nodes."""
         ids = self._facts[key].ids
         ids.extend([MISSING] * (len(self.nodes) - len(ids)))
-        return list(map(ids.__getitem__, places))
+        return list(map(ids.__getitem__, nodes))
 
     def __len__(self) -> int:
         return len(self._facts)

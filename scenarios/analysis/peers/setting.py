@@ -167,15 +167,15 @@ def _parting_of(table: FactTable, key: FactKey, a: Counter[int], b: Counter[int]
     )  # fmt: skip
 
 
-def find_rare_values(table: FactTable, places: Sequence[int]) -> tuple[Rare, ...]:
+def find_rare_values(table: FactTable, nodes: Sequence[int]) -> tuple[Rare, ...]:
     """Over all these nodes, the most suspicious first; of few nodes what a rule reads first.
 
     Few agree where more than half of them do; two have no majority, and what they differ in is told.
     """
-    few = len(places) < MIN_NODES
+    few = len(nodes) < MIN_NODES
     candidates: list[tuple[bool, float, FactKey, int, Counter[int]]] = []
     for key in table.varying_keys():
-        counts = Counter(table.value_numbers(key, places))
+        counts = Counter(table.value_numbers(key, nodes))
         del counts[UNREAD]
         read_count = sum(counts.values())
         if not 2 <= len(counts) <= _MAX_RARE_FACT_VALUES:
@@ -190,7 +190,7 @@ def find_rare_values(table: FactTable, places: Sequence[int]) -> tuple[Rare, ...
                 )
                 candidates.append((few and bool(rule_id_and_proof_of(key)[0]), sure, key, value, counts))
     candidates.sort(key=lambda candidate: (not candidate[0], -candidate[1], candidate[2]))
-    return tuple(_rare_value(table, places, *candidate[1:]) for candidate in candidates[:MAX_RARE_VALUES])
+    return tuple(_rare_value(table, nodes, *candidate[1:]) for candidate in candidates[:MAX_RARE_VALUES])
 
 
 def _rare_value(

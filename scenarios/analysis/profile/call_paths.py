@@ -101,7 +101,7 @@ def compare_call_paths(
     variant: str,
     groups: Sequence[GroupPaths],
     calls: Sequence[CallChains],
-    most: int = MAX_NODES,
+    max_nodes: int = MAX_NODES,
 ) -> PathTree | None:
     """None with fewer than 2 groups. `calls`: of all runs, for what is missing in them."""
     if len(groups) < 2:
@@ -115,7 +115,7 @@ def compare_call_paths(
         key=lambda p: -everything[p],
     )
     # A caller is never smaller than what it calls: the largest are a tree. Sorted, callers come first.
-    chosen = sorted(sorted(large, key=lambda p: (-everything[p], len(p)))[:most])
+    chosen = sorted(sorted(large, key=lambda p: (-everything[p], len(p)))[:max_nodes])
     judged = sum(everything[path] >= MIN_JUDGED_SHARE * total_s for path in chosen)
     numbers: dict[Path, int] = {}
     nodes: list[CallNode] = []

@@ -366,12 +366,12 @@ def _median_of_known(values: Sequence[float | None]) -> float | None:
 
 
 def is_worth_repeating(
-    excesses: Sequence[InterferenceExcess], repeated: int, judged: int, most: tuple[float, float]
+    excesses: Sequence[InterferenceExcess], repeated: int, judged: int, limits: tuple[float, float]
 ) -> bool:
     """Return whether a train or block is measured again: not what lasts, and not so often that too little is left to
     decide.
 
     most  at least so many of a load, and at most this share of those judged.
     """
-    least, share = most
+    least, share = limits
     return any(excess.sudden for excess in excesses) and repeated < max(least, share * judged)

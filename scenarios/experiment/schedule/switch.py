@@ -11,10 +11,10 @@ from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.model import Run, RunRefused
 
 
-def attribute_change(path: str, own: str, value: str, *, risk: str) -> Action:
+def attribute_change(path: str, old: str, value: str, *, risk: str) -> Action:
     """Return the change of one sysfs or procfs attribute from the host's own value, which needs consent."""
-    title = f"{path}: {own} to {value}"
-    return Action(kind="attribute", title=title, target=path, old=own, new=value, consent=True, risk=risk)
+    title = f"{path}: {old} to {value}"
+    return Action(kind="attribute", title=title, target=path, old=old, new=value, consent=True, risk=risk)
 
 
 def scheduler_change(leaf: str, current: str, scheduler: str) -> Action:

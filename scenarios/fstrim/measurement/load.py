@@ -43,8 +43,8 @@ class BuiltInTrimLoad:
         )
         self.churn = ChurnBench(host, private, leaves, ground.seed + 1, budget)
 
-    async def prepare_files(self, tell: Progress) -> None:
-        await self.reads.prepare_files(tell, (REFERENCE_ID,))
+    async def prepare_files(self, progress: Progress) -> None:
+        await self.reads.prepare_files(progress, (REFERENCE_ID,))
 
     async def measure_block(self, seconds: float, most_bytes: int) -> Measured:
         """New files, kept until `delete`."""

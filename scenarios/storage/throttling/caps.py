@@ -68,13 +68,13 @@ def find_throttles(
     *,
     virtual: bool,
     turns: int = 1,
-    withheld: Mapping[str, float] = MappingProxyType({}),
+    cpu_taken: Mapping[str, float] = MappingProxyType({}),
 ) -> list[Throttle]:
     """The caps of one disk, by load as measured.
 
     `virtual`: a disk whose evenness means anything; a physical one's link or platter is even as well. `turns`: how many
     disks were served in turn: what is saved up meanwhile lets a disk go so many times its limit while it is served.
-    Of several, and where the CPU itself may be metered, only a limit that the kernel knows is believed. `withheld`: by
+    Of several, and where the CPU itself may be metered, only a limit that the kernel knows is believed. `cpu_taken`: by
     load, the share of the CPU time that the hypervisor or a quota took.
     """
     loads = list_cappable_loads(series)
@@ -85,7 +85,7 @@ def find_throttles(
     held = {
         name: cap
         for name, cap in seen_caps.items()
-        if _is_credible(name, cap, seen_caps, limits, virtual, withheld.get(name, 0.0))
+        if _is_credible(name, cap, seen_caps, limits, virtual, cpu_taken.get(name, 0.0))
     }
     disk_throttles: list[Throttle] = []
     for name, cap in held.items():
@@ -114,10 +114,10 @@ def list_cappable_loads(series: Mapping[str, Sequence[BlockCompletions]]) -> lis
 
 
 def watched_s(
-    series: Mapping[str, Sequence[BlockCompletions]], withheld: Mapping[str, float] = MappingProxyType({})
+    series: Mapping[str, Sequence[BlockCompletions]], cpu_taken: Mapping[str, float] = MappingProxyType({})
 ) -> float:
     """Seconds of load in which a throttle would have been named."""
-    paused = find_cpu_pauses(series, withheld)
+    paused = find_cpu_pauses(series, cpu_taken)
     loads = (
         [name for name in list_cappable_loads(series) if name not in paused]
         if is_cpu_unmetered(series)
@@ -134,19 +134,19 @@ def is_cpu_unmetered(series: Mapping[str, Sequence[BlockCompletions]]) -> bool:
     return sum(c.seconds for c in control) >= MIN_CONTROL_S and (cap is None or cap.form != "pauses")
 
 
-def is_paused_by_cpu(cap: DiskCap, withheld: float) -> bool:
+def is_paused_by_cpu(cap: DiskCap, cpu_taken: float) -> bool:
     """Return whether these pauses are the CPUs' own: not given to this machine or to our group."""
-    return cap.form == "pauses" and withheld >= WITHHELD * cap.pause_s / cap.period_s
+    return cap.form == "pauses" and cpu_taken >= WITHHELD * cap.pause_s / cap.period_s
 
 
 def find_cpu_pauses(
-    series: Mapping[str, Sequence[BlockCompletions]], withheld: Mapping[str, float]
+    series: Mapping[str, Sequence[BlockCompletions]], cpu_taken: Mapping[str, float]
 ) -> dict[str, DiskCap]:
     """By load, the pauses in which this machine was given no CPU."""
     seen_caps = {
         name: find_cap(series[name], engine_load(name).workers) for name in list_cappable_loads(series)
     }
-    return {n: cap for n, cap in seen_caps.items() if cap and is_paused_by_cpu(cap, withheld.get(n, 0.0))}
+    return {n: cap for n, cap in seen_caps.items() if cap and is_paused_by_cpu(cap, cpu_taken.get(n, 0.0))}
 
 
 def _is_credible(
@@ -239,5 +239,5 @@ def _merge_throttle(throttle_list: list[Throttle], throttle: Throttle) -> None:
     throttle_list.append(throttle)
 
 
-def are_rates_near(value: float, other: float, within: float) -> bool:
-    return abs(value - other) <= within * max(value, other)
+def are_rates_near(value: float, other: float, tolerance: float) -> bool:
+    return abs(value - other) <= tolerance * max(value, other)

@@ -41,19 +41,19 @@ def detect_throttles(
     host: Host,
     target: ComparedDirectory,
     series: Mapping[str, Sequence[BlockCompletions]],
-    withheld: Mapping[str, float],
+    cpu_taken: Mapping[str, float],
 ) -> list[Throttle]:
     """The caps of the disk below a directory, with what the kernel knows of them."""
-    return find_throttles(series, limits_below(host, target), virtual=is_virtual(target), withheld=withheld)
+    return find_throttles(series, limits_below(host, target), virtual=is_virtual(target), cpu_taken=cpu_taken)
 
 
 def cpu_pause_findings(
     series: Mapping[str, Sequence[BlockCompletions]],
-    withheld: Mapping[str, float],
+    cpu_taken: Mapping[str, float],
     capped: Collection[str] = (),
 ) -> list[Finding]:
     """The loads whose pauses are this machine's own: what they reach is no figure of the disk."""
-    paused = {name: cap for name, cap in find_cpu_pauses(series, withheld).items() if name not in capped}
+    paused = {name: cap for name, cap in find_cpu_pauses(series, cpu_taken).items() if name not in capped}
     if not paused:
         return []
     evidence = tuple(
@@ -62,7 +62,7 @@ def cpu_pause_findings(
             load=engine_load(name).title,
             pause=1e9 * cap.pause_s,
             period=1e9 * cap.period_s,
-            withheld=withheld[name],
+            withheld=cpu_taken[name],
         )
         for name, cap in paused.items()
     )

@@ -20,9 +20,9 @@ class UsableCpus(msgspec.Struct, frozen=True):
     caches: tuple[Cache, ...]
     cpus: frozenset[int]
 
-    def usable_cores(self, within: Iterable[int] | None = None) -> list[frozenset[int]]:
+    def usable_cores(self, among_cpus: Iterable[int] | None = None) -> list[frozenset[int]]:
         """The usable threads of each core, by the lowest CPU. Where cores are not told each CPU counts as one."""
-        cpus = self.cpus if within is None else self.cpus & frozenset(within)
+        cpus = self.cpus if among_cpus is None else self.cpus & frozenset(among_cpus)
         core_sets = [core & cpus for core in distinct_sets(self.placed.cores) if core & cpus]
         return core_sets or [frozenset({n}) for n in sorted(cpus)]
 

@@ -124,10 +124,10 @@ def test_a_cpu_quota_is_not_the_disk_and_only_the_control_tells_them_apart() -> 
 def test_pauses_while_cpu_time_is_withheld_are_no_cap_of_the_disk() -> None:
     """As on a virtual machine whose quota two CPUs use up, and the control's one does not."""
     paused = measure(randread_4k_qd16=slice_meter(2000, 0.1))
-    [throttle] = find_throttles(paused, (), virtual=True, withheld={QD16: 0.003})
+    [throttle] = find_throttles(paused, (), virtual=True, cpu_taken={QD16: 0.003})
     share = throttle.caps[0].pause_s / throttle.caps[0].period_s
     withheld = {QD16: 0.25 * share, STREAM: 0.25 * share}
-    assert find_throttles(paused, (), virtual=True, withheld=withheld) == []
+    assert find_throttles(paused, (), virtual=True, cpu_taken=withheld) == []
     assert watched_s(paused, withheld) == pytest.approx(
         0.75 * watched_s(paused), rel=0.05
     )  # without that load
@@ -137,7 +137,7 @@ def test_pauses_while_cpu_time_is_withheld_are_no_cap_of_the_disk() -> None:
     cap = DiskLimit(
         "IOPS", 2000.0, ("read",), "io.max", "/sys/fs/cgroup/io.max"
     )  # which is known without the course
-    assert [hit.limit for hit in find_throttles(paused, [cap], virtual=True, withheld=withheld)] == [cap]
+    assert [hit.limit for hit in find_throttles(paused, [cap], virtual=True, cpu_taken=withheld)] == [cap]
 
 
 def measure_streams(

@@ -11,7 +11,7 @@ from hostdx.scenarios.workload.difference import (
     REST,
     lines_by_call,
     lines_by_state,
-    rank_moved_parts,
+    moved_and_alike_parts,
     wall_time_parts,
 )
 from hostdx.scenarios.workload.findings import time_split_sentences, undecided_finding
@@ -120,7 +120,7 @@ def test_waits_divide_the_exact_parts_and_the_first_line_names_the_largest() -> 
     assert by_name["directory-lock"].differs and by_name["directory-lock"].calls == ("unlink",)
     parts = {part.name: part for part in time_split.parts}
     assert by_name["network"].variant_s == pytest.approx(parts[REST].variant_s)
-    largest, alike = rank_moved_parts(time_split)
+    largest, alike = moved_and_alike_parts(time_split)
     assert [part.name for part in largest] == ["directory-lock"]
     assert {part.name for part in alike} == {USER, SYSTEM}
     lines = math.fsum(part.difference_s for part in wall_time_parts(time_split))
@@ -161,7 +161,7 @@ def test_two_threads_at_one_lock_wait_for_it_and_use_no_more() -> None:
     parts = {part.name: part for part in time_split.parts}
     assert parts[MUTEX].difference_s == pytest.approx(1.0, abs=0.05)
     assert parts[USER].difference_s == pytest.approx(0.0, abs=0.05)
-    assert rank_moved_parts(time_split)[0][0].name == MUTEX
+    assert moved_and_alike_parts(time_split)[0][0].name == MUTEX
 
 
 def test_as_many_cpu_seconds_with_less_at_once_are_not_the_cause() -> None:
@@ -172,7 +172,7 @@ def test_as_many_cpu_seconds_with_less_at_once_are_not_the_cause() -> None:
     assert time_split is not None
     parts = {part.name: part for part in time_split.parts}
     assert parts[USER].unmoved and parts[USER].difference_s > 2 * parts[MUTEX].difference_s > 0
-    assert rank_moved_parts(time_split)[0][0].name == MUTEX
+    assert moved_and_alike_parts(time_split)[0][0].name == MUTEX
 
 
 @every_case(
@@ -238,4 +238,4 @@ def test_a_rest_that_holds_the_waiting_for_a_cpu_is_not_all_of_the_waits() -> No
     by_name = {wait.name: wait for wait in time_split.waits}
     assert by_name["sleep"].difference_s == pytest.approx(0.3)
     assert by_name["unseen"].variant_s == pytest.approx(0.2, abs=0.02) and not by_name["unseen"].differs
-    assert rank_moved_parts(time_split)[0][0].name == "sleep"
+    assert moved_and_alike_parts(time_split)[0][0].name == "sleep"

@@ -71,19 +71,19 @@ def candidate_agent_folders() -> list[str]:
     return [place for place in ("/dev/shm", os.environ.get("TMPDIR", ""), home) if place.startswith("/")]
 
 
-def delete_dead_agents_folders(place: str) -> None:
+def delete_dead_agents_folders(parent: str) -> None:
     """What an agent that was killed left; its command may still be at work, and holds the lock then."""
     mine = f"{PREFIX}{os.geteuid()}-"
     try:
-        names = [name for name in os.listdir(place) if name.startswith(mine)]  # noqa: PTH208
+        names = [name for name in os.listdir(parent) if name.startswith(mine)]  # noqa: PTH208
     except OSError:
         return
     for name in names:
         try:
-            held = lock_folder(f"{place}/{name}")
+            held = lock_folder(f"{parent}/{name}")
         except OSError:
             continue
-        shutil.rmtree(f"{place}/{name}", ignore_errors=True)
+        shutil.rmtree(f"{parent}/{name}", ignore_errors=True)
         os.close(held)
 
 

@@ -97,11 +97,11 @@ def _detail_evidence(book: IncidentBook, incident: Incident, source: str) -> lis
 
 
 def choose_incidents(
-    answer: BookAnswer, *, at: str | None = None, since_s: float | None = None, worst: bool = False
+    answer: BookAnswer, *, minute: str | None = None, since_s: float | None = None, worst: bool = False
 ) -> list[tuple[Incident, Finding]]:
     """Return the incidents with their findings, the worst first.
 
-    `at`: HH:MM of the host's clock, those that covered that minute, the newest day first; `since_s`: those that ended
+    `minute`: HH:MM of the host's clock, those that covered it, the newest day first; `since_s`: those that ended
     within so many seconds before the newest look.
     """
     timeline = answer.timeline
@@ -110,8 +110,8 @@ def choose_incidents(
     chosen = list(zip(timeline.incidents, answer.findings, strict=False))
     if since_s is not None:
         chosen = [pair for pair in chosen if pair[0].ended_s >= timeline.seconds - since_s]
-    if at is not None:
-        chosen = [pair for pair in chosen if _covers_minute(pair[0], timeline, at)]
+    if minute is not None:
+        chosen = [pair for pair in chosen if _covers_minute(pair[0], timeline, minute)]
         chosen.sort(key=lambda pair: -pair[0].began_s)
     return chosen[:1] if worst else chosen
 

@@ -63,7 +63,7 @@ def incident(at: str | None, since_s: float | None, worst: bool, form: str, outp
             "ten seconds); ask again later",
             COULD_NOT,
         )
-    chosen = choose_incidents(answer, at=at, since_s=since_s, worst=worst)
+    chosen = choose_incidents(answer, minute=at, since_s=since_s, worst=worst)
     if form == "json":
         from hostdx.app.report.json_document import to_json_text
         from hostdx.app.terminal.output_file import deliver_text

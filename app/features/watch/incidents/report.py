@@ -23,11 +23,11 @@ METHOD = (
 def incident_document(
     answer: BookAnswer,
     chosen: Sequence[tuple[Incident, Finding]],
-    at: str | None,
+    minute: str | None,
     *,
     cells: int = PICTURE_CELLS,
 ) -> doc.ReportDocument:
-    """`at`: the minute that was asked for. `cells`: the width of the picture."""
+    """`minute`: the minute that was asked for. `cells`: the width of the picture."""
     timeline = answer.timeline
     picture: tuple[doc.Part, ...] = ()
     if timeline is not None and timeline.rows and timeline.seconds > 0:
@@ -48,7 +48,7 @@ def incident_document(
         doc.ReportSection("How it is judged", (doc.paragraph_of(METHOD),), appendix=True),
     )
     return doc.ReportDocument(
-        _answer_text(chosen, at),
+        _answer_text(chosen, minute),
         (f"{os.uname().nodename}: incidents.",),
         tuple(section for section in sections if section.parts),
     )

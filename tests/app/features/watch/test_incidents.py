@@ -73,11 +73,11 @@ def test_incidents_are_chosen_by_time(folder: Path) -> None:
     assert times is not None
     hour, minute = (int(part) for part in times.first[11:16].split(":"))
     inside = (hour * 60 + minute + 1100 // 60) % 1440
-    assert [i.began_s for i, _ in choose_incidents(answer, at=f"{inside // 60:02d}:{inside % 60:02d}")] == [
-        990.0
-    ]
+    assert [
+        i.began_s for i, _ in choose_incidents(answer, minute=f"{inside // 60:02d}:{inside % 60:02d}")
+    ] == [990.0]
     outside = (inside + 60) % 1440
-    assert choose_incidents(answer, at=f"{outside // 60:02d}:{outside % 60:02d}") == []
+    assert choose_incidents(answer, minute=f"{outside // 60:02d}:{outside % 60:02d}") == []
 
 
 def test_hours_outlive_the_looks_and_are_summarised_once(

@@ -63,7 +63,7 @@ def test_loops_end(tree: Tree) -> None:
 
 def test_a_link_itself_can_be_read_wherever_it_points(tree: Tree) -> None:
     assert tree.link("/sys/up", "/etc/passwd").host().read_link("/sys/up") == "/etc/passwd"
-    assert resolve_host_path(str(tree.root), "/sys/up/", last=False) == "/sys/up"
+    assert resolve_host_path(str(tree.root), "/sys/up/", follow_last=False) == "/sys/up"
 
 
 names = st.sampled_from(["a", "b", "c", "secret", "sys", ".."])
