@@ -32,7 +32,7 @@ def time_left_s(session: RunSession) -> float | None:
     plan = session.plan
     if plan is None or session.ended is not None:
         return None
-    progress = session.told_progress
+    progress = session.current_progress
     if progress is not None and progress.seconds_left is None and progress.done and progress.done < 1:
         only = [s for s in plan.steps if s.seconds > 0]
         if len(only) < 2:

@@ -237,7 +237,7 @@ class RunSession:
         return sorted(self.findings.values(), key=finding_sort_key)
 
     @property
-    def told_progress(self) -> ev.Progress | None:
+    def current_progress(self) -> ev.Progress | None:
         """The progress of the step under way; None where the last one told is of a step that is
         over, or of a load that waits for its second turn."""
         progress, now = self.progress, self._step_under_way
@@ -254,14 +254,14 @@ class RunSession:
     @property
     def current_step_id(self) -> str:
         """Of the steps that have begun the one that goes on: undecided loads wait for a second turn."""
-        progress, step = self.told_progress, self._step_under_way
+        progress, step = self.current_progress, self._step_under_way
         told_step = progress.step if progress is not None and progress.step in self.steps else ""
         return told_step or (step.id if step is not None else "")
 
     @property
     def activity_text(self) -> str:
         """Return what the run is at: what it told of its progress, until that step is over; empty for nothing yet."""
-        progress, step = self.told_progress, self._step_under_way
+        progress, step = self.current_progress, self._step_under_way
         if progress is not None:
             return progress.text
         return step.title if step is not None else ""

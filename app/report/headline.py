@@ -64,7 +64,7 @@ def find_headline_answer(session: RunSession, *, is_running: bool = False) -> He
     if ended.status == "done":
         if result is None:
             return HeadlineAnswer("nothing to report", "ok")
-        stopped = bystander_stop_guard(session)
+        stopped = stop_for_others_guard(session)
         if stopped is not None:
             weight: Weight = "warning" if result.verdict is not None else result.weight
             return result._replace(
@@ -79,7 +79,7 @@ def find_headline_answer(session: RunSession, *, is_running: bool = False) -> He
     return result._replace(sentence=f"{early}; also found: {result.sentence}")
 
 
-def bystander_stop_guard(session: RunSession) -> ev.Guard | None:
+def stop_for_others_guard(session: RunSession) -> ev.Guard | None:
     """The guard that ended the run, because its load made others' I/O wait."""
     stops = (g for g in session.guards if g.kind == "bystanders" and g.severity == "warning")
     return next(stops, None)

@@ -10,7 +10,7 @@ import msgspec
 
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report import confirmation
-from hostdx.app.report.headline import bystander_stop_guard
+from hostdx.app.report.headline import stop_for_others_guard
 from hostdx.app.report.wording import is_measured
 from hostdx.app.state import recordings_dir
 from hostdx.probes import units
@@ -69,7 +69,7 @@ def _steps_after_early_end(answer: RunAnswer) -> Steps | None:
         return (first_remedy.as_step,)
     if status in EARLY_ENDS:
         return (_suggest_own_command_again(session, EARLY_ENDS[status]),)
-    if status == "done" and bystander_stop_guard(session):
+    if status == "done" and stop_for_others_guard(session):
         return (_suggest_own_command_again(session, "others-waited"),)
     return None if status == "done" or (status == "skipped" and answer.has_no_groups) else ()
 

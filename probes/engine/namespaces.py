@@ -101,7 +101,7 @@ class NetNamespaces:
         if namespace_inode() in self._forbidden:
             raise BenchRefused("refusing to change anything: this is the host's own network namespace")
 
-    def handle(self, which: str) -> int:
+    def namespace_fd(self, which: str) -> int:
         return self._handles[which]
 
     @contextmanager
@@ -162,7 +162,7 @@ def connect_by_veth_pair(
             "add",
             ifname=SENDER_LINK,
             kind="veth",
-            peer={"ifname": RECEIVER_LINK, "net_ns_fd": namespaces.handle("receiver"), **shape},
+            peer={"ifname": RECEIVER_LINK, "net_ns_fd": namespaces.namespace_fd("receiver"), **shape},
             **shape,
         )
         ends = ((sender, SENDER_LINK, 0), (receiver, RECEIVER_LINK, 1))

@@ -179,7 +179,7 @@ def prepare_operation(spec: LoadSpec, source: WorkerState) -> PreparedOperation:
         size = spec["block_bytes"]
         writes = size and spec["corner"] in ("write", "create")
         turns = source.shared_write_buffers(size) if writes else iter(())
-        return corners.prepare_corner(spec, turns, source.read_buffer(max(1, size)))
+        return corners.prepare_box_test(spec, turns, source.read_buffer(max(1, size)))
     if kind == "cpu":
         counting = itertools.count()
         return PreparedOperation(

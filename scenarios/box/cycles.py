@@ -14,8 +14,8 @@ from statistics import median
 from msgspec.structs import replace
 
 from hostdx.probes.engine.measured import MeasurementInvalid, WriteBudgetSpent
-from hostdx.scenarios.box.measurement.bench import CornerBench, ReadsServedByCache
-from hostdx.scenarios.box.measurement.corner import CORNERS, LOADS, CornerTest, corners_of_load
+from hostdx.scenarios.box.measurement.bench import BoxBench, ReadsServedByCache
+from hostdx.scenarios.box.measurement.corner import CORNERS, LOADS, BoxTest, box_tests_of
 from hostdx.scenarios.box.results import CornerLevel
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import Run, StepInProgress
@@ -60,7 +60,7 @@ class BoxCycles:
     def __init__(
         self,
         run: Run,
-        bench: CornerBench,
+        bench: BoxBench,
         workloads: Sequence[Workload],
         watch: InterferenceWatch | None,
         scope: str,
@@ -107,7 +107,7 @@ class BoxCycles:
         phase: ev.Phase = "warmup" if cycle < PILOTS else "steady"
         for load in LOADS:
             sides = [
-                corner for corner in corners_of_load(load) if self._note_missing_need_and_can_measure(corner)
+                corner for corner in box_tests_of(load) if self._note_missing_need_and_can_measure(corner)
             ]
             self.run.rng.shuffle(sides)
             if (cycle - self._counted_from.get(load, cycle)) % 2:  # the mirror of the cycle before: balanced
@@ -143,16 +143,16 @@ class BoxCycles:
                     self._cores.setdefault(corner.id, []).append(share)
             if group.disturbed:
                 self.blocks.leave_out(load, cycle)
-            if phase == "steady" and len(group.blocks) == len(corners_of_load(load)) == 2:
+            if phase == "steady" and len(group.blocks) == len(box_tests_of(load)) == 2:
                 self._emit_group(load, group)
-            await self.blocks.pause_for_bystanders(load, cycle)
+            await self.blocks.pause_for_others(load, cycle)
 
     def _settle_longer(self, cycle: int, cycles_left: float) -> None:
         """Where the two orders of a load contradict each other it begins anew, and settles before each block."""
         for load in (
-            load for load in LOADS if len(corners_of_load(load)) == 2 and load not in self._counted_from
+            load for load in LOADS if len(box_tests_of(load)) == 2 and load not in self._counted_from
         ):
-            easy, hard = corners_of_load(load)
+            easy, hard = box_tests_of(load)
             if len(self._log_ratios(easy, hard)) not in ORDER_CYCLES or cycles_left < MIN_CYCLES_AFTER:
                 continue
             verdict = self._load_verdict(load, 1)
@@ -163,7 +163,7 @@ class BoxCycles:
                     ev.SliceLengthChosen(t=t, workload=load, seconds=seconds, why="order", blocks=True)
                 )
 
-    def _note_missing_need_and_can_measure(self, corner: CornerTest) -> bool:
+    def _note_missing_need_and_can_measure(self, corner: BoxTest) -> bool:
         without = next(
             (needed_id for needed_id in NEEDS.get(corner.id, ()) if needed_id in self.unmeasured_reasons), ""
         )
@@ -184,7 +184,7 @@ class BoxCycles:
             )
         )
 
-    def _blocks_by_cycle(self, corner: CornerTest) -> dict[int, ev.Block]:
+    def _blocks_by_cycle(self, corner: BoxTest) -> dict[int, ev.Block]:
         first, counted = self._counted_from.get(corner.load, 0), self.blocks.counted_blocks(corner.load)
         steady = (b for b in counted if b.variant == corner.difficulty and b.phase == "steady")
         return {b.group: b for b in steady if b.group >= first}
@@ -195,7 +195,7 @@ class BoxCycles:
     def corner_levels(self) -> tuple[CornerLevel, ...]:
         return tuple(self._corner_level(corner) for corner in CORNERS)
 
-    def _corner_level(self, corner: CornerTest) -> CornerLevel:
+    def _corner_level(self, corner: BoxTest) -> CornerLevel:
         blocks = self._blocks_by_cycle(corner)
         values = [block.values[corner.metric_name] for block in blocks.values()]
         if corner.id in self.unmeasured_reasons or not values:
@@ -206,7 +206,7 @@ class BoxCycles:
                 reason=f"not applicable: {why}",
                 cached=corner.id in self.cached,
             )
-        judged = self._load_verdict(corner.load, 1) if len(corners_of_load(corner.load)) == 2 else None
+        judged = self._load_verdict(corner.load, 1) if len(box_tests_of(corner.load)) == 2 else None
         if judged is not None and judged.is_not_measured and judged.order is not None:
             return CornerLevel(corner=corner.id, unit=corner.unit, reason=f"not measured: {judged.reason}")
         middle, ends = median_and_interval(values, self._paired_value(corner))
@@ -220,9 +220,9 @@ class BoxCycles:
             cpu=median(self._cores.get(corner.id, [0.0])),
         )
 
-    def _paired_value(self, corner: CornerTest) -> float | None:
+    def _paired_value(self, corner: BoxTest) -> float | None:
         """The value that stands beside the effect of its load; None where that has none."""
-        corners = corners_of_load(corner.load)
+        corners = box_tests_of(corner.load)
         ratio = self._load_verdict(corner.load, 1).ratio if len(corners) == 2 else None
         if ratio is None:
             return None
@@ -238,11 +238,11 @@ class BoxCycles:
 
     def load_verdicts(self) -> list[ev.RunVerdict]:
         """Hard against easy of each load that has both."""
-        pairs = [load for load in LOADS if len(corners_of_load(load)) == 2]
+        pairs = [load for load in LOADS if len(box_tests_of(load)) == 2]
         return [self._load_verdict(load, len(pairs)) for load in pairs]
 
     def _load_verdict(self, load: str, family: int) -> ev.RunVerdict:
-        easy, hard = corners_of_load(load)
+        easy, hard = box_tests_of(load)
         alpha = 0.05 / family
         none = ev.RunVerdict(
             t=self.run.elapsed_s(),
@@ -289,7 +289,7 @@ class BoxCycles:
         firsts = [self._easy_first[load][cycle] for cycle in ratios]
         return apply_order_guard(verdict, order_effect(logs, firsts, self.run.effect_margin))
 
-    def _log_ratios(self, easy: CornerTest, hard: CornerTest) -> dict[int, float]:
+    def _log_ratios(self, easy: BoxTest, hard: BoxTest) -> dict[int, float]:
         """By cycle."""
         of_easy, of_hard = self._blocks_by_cycle(easy), self._blocks_by_cycle(hard)
         return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hostdx.probes import units
-from hostdx.scenarios.box.measurement.corner import corners_of_load
+from hostdx.scenarios.box.measurement.corner import box_tests_of
 from hostdx.scenarios.box.results import CornerFigures, CornerLevel, corner_title, format_amount
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding
@@ -66,7 +66,7 @@ def _easy_below_hard_findings(
             continue
         if measured.direct and verdict.ci95[0] < OVERLAP:
             continue
-        easy, hard = (corner_title(corner.id) for corner in corners_of_load(verdict.workload))
+        easy, hard = (corner_title(corner.id) for corner in box_tests_of(verdict.workload))
         (low, high), ratio = verdict.ci95, 1 / (verdict.ratio or 1.0)
         yield SAYS.finding(
             "below", id=f"box.below.{verdict.workload}", subject=measured.directory, easy=easy, hard=hard,
@@ -82,7 +82,7 @@ def _slow_hard_findings(measured: CornerFigures, verdicts: Sequence[ev.RunVerdic
         if verdict.is_slower and verdict.ratio and _is_beyond_limit(verdict)
     ]
     for _, verdict in sorted(beyond, key=lambda pair: pair[0]):
-        easy, hard = corners_of_load(verdict.workload)
+        easy, hard = box_tests_of(verdict.workload)
         assert verdict.ratio is not None
         assert verdict.ci95 is not None
         low, high = sorted(1 / end for end in verdict.ci95)

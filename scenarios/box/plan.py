@@ -20,7 +20,7 @@ from hostdx.scenarios.box.measurement.corner import (
     HARD_FILE_BYTES,
     LOADS,
     BoxSizes,
-    corners_of_load,
+    box_tests_of,
     equivalent_command,
 )
 from hostdx.scenarios.contract.model import OptionMap, UsageError, make_directory_action
@@ -156,11 +156,11 @@ def box_workloads(layout: BoxSizes) -> tuple[Workload, ...]:
         Workload(
             id=load,
             title=TITLES[load],
-            metrics=(Metric(corners_of_load(load)[0].metric_name, corners_of_load(load)[0].unit),),
+            metrics=(Metric(box_tests_of(load)[0].metric_name, box_tests_of(load)[0].unit),),
             block_s=0.4,
             min_operations=1,
             min_groups=4,
-            equivalent="; ".join(equivalent_command(corner, layout) for corner in corners_of_load(load)),
+            equivalent="; ".join(equivalent_command(corner, layout) for corner in box_tests_of(load)),
         )
         for load in LOADS
     )

@@ -19,7 +19,7 @@ from hostdx.scenarios.analysis.compare.placing import placing_finding
 from hostdx.scenarios.box.bounds import boxes_with_outliers, outlier_run_findings, own_boxes, same_setup_runs
 from hostdx.scenarios.box.cycles import BoxCycles
 from hostdx.scenarios.box.findings import box_findings
-from hostdx.scenarios.box.measurement.bench import CornerBench
+from hostdx.scenarios.box.measurement.bench import BoxBench
 from hostdx.scenarios.box.plan import (
     DEFAULT_BUDGET_S,
     MAX_WORKERS,
@@ -39,11 +39,11 @@ from hostdx.scenarios.contract.model import (
 )
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, watch_for
 
-EngineMaker = Callable[[Run, BoxSetup, PrivateDirectory], CornerBench]
+EngineMaker = Callable[[Run, BoxSetup, PrivateDirectory], BoxBench]
 
 
-def make_built_in_bench(run: Run, layout: BoxSetup, private: PrivateDirectory) -> CornerBench:
-    return CornerBench(
+def make_built_in_bench(run: Run, layout: BoxSetup, private: PrivateDirectory) -> BoxBench:
+    return BoxBench(
         run.host, private, layout.place.leaf_devices, layout.side_bytes, layout.worker_count, run.seed,
         WriteBudget(layout.most_bytes), most_names=layout.most_names,
     )  # fmt: skip
@@ -101,7 +101,7 @@ def emit_results(
     run: Run,
     layout: BoxSetup,
     cycles: BoxCycles,
-    bench: CornerBench,
+    bench: BoxBench,
     jobs: Sequence[ApplicationPoint],
 ) -> None:
     if cycles.ended:

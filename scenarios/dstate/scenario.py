@@ -13,7 +13,7 @@ from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.model import OptionMap, PreparedRun, Run, Scenario, UsageError
 from hostdx.scenarios.contract.plan import Plan, PlannedStep
 from hostdx.scenarios.dstate.reporting import DstateReport
-from hostdx.scenarios.dstate.watch import TaskHistory, read_look
+from hostdx.scenarios.dstate.watch import TaskHistory, look_at_tasks
 
 DEFAULT_S = 60.0
 WATCH = "watch the tasks' states"
@@ -80,7 +80,7 @@ class Dstate(Scenario):
             try:
                 while True:
                     at = run.clock.now() - began
-                    sample = await asyncio.to_thread(read_look, run.host, watching, at)
+                    sample = await asyncio.to_thread(look_at_tasks, run.host, watching, at)
                     if isinstance(sample, Absent):
                         run.emit_fact("tasks", "in D", sample)
                         break

@@ -75,7 +75,7 @@ class TaskHistory:
         return StuckTaskDetails(sleep, functions, task_details.place, task_details.stack, task_details.limits)
 
 
-def read_look(host: Host, history: TaskHistory, at_s: float) -> TaskLook | Absent:
+def look_at_tasks(host: Host, history: TaskHistory, at_s: float) -> TaskLook | Absent:
     """One look. Absent where /proc shows no tasks."""
     scan = find_blocked_tasks(host)
     if isinstance(scan, Absent):

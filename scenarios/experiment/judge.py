@@ -77,7 +77,7 @@ class PairJudge:
         for side, variant in zip(self.sides, self.pair, strict=True):
             values = group.values(variant, self.metric)
             side.append(math.fsum(values) / len(values))
-        self._keep_decision(self.comparison.verdict_at_look(pace.group_s), pace)
+        self._keep_decision(self.comparison.verdict_if_due(pace.group_s), pace)
 
     def seconds_left(self, pace: GroupPace) -> float | None:
         """Return about how many seconds are needed to decide; None before the first three groups."""

@@ -155,7 +155,7 @@ class SequentialComparison:
         return max(slower_pair_share(self.sides), slower_pair_share([(b, a) for a, b in self.sides]))
 
     @property
-    def current_look(self) -> int:
+    def due_analysis(self) -> int:
         """Return the number of the interim analysis that is due now, from 1; 0 between analyses."""
         groups = len(self.log_ratios)
         return self.looks.index(groups) + 1 if groups in self.looks else 0
@@ -226,14 +226,14 @@ class SequentialComparison:
         if spread is None:
             return None
         interval = ratio_interval(spread.low, spread.high)
-        return InterimEstimate(ratio_of(spread.estimate), interval, len(self.log_ratios), self.current_look)
+        return InterimEstimate(ratio_of(spread.estimate), interval, len(self.log_ratios), self.due_analysis)
 
-    def verdict_at_look(self, group_seconds: float | None = None) -> GroupVerdict | None:
+    def verdict_if_due(self, group_seconds: float | None = None) -> GroupVerdict | None:
         """Return the decision if an interim analysis is due and decides; the last planned one always does."""
         groups = len(self.log_ratios)
         if groups >= self.planned_groups:
             return self.final_verdict(group_seconds)
-        if not self.current_look:
+        if not self.due_analysis:
             return None
         spread = self.current_spread()
         if spread is None:

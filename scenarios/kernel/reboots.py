@@ -59,7 +59,7 @@ class BootSeries(msgspec.Struct, frozen=True, kw_only=True):
     def kernels_of(self, side: Letter) -> tuple[str, ...]:
         return tuple(dict.fromkeys(run.kernel for run in self.runs if run.side == side and run.kernel))
 
-    def side_of(self, boot: str) -> Letter | None:
+    def variant_of_boot(self, boot: str) -> Letter | None:
         return next((run.side for run in self.runs if run.boot == boot), None)
 
 
@@ -68,7 +68,7 @@ def boot_series_of(runs: Iterable[BootRun]) -> list[BootSeries]:
     all_series: list[BootSeries] = []
     for run in sorted(runs, key=lambda r: (r.wall, r.recording)):
         last = all_series[-1] if all_series else None
-        again = last is not None and last.side_of(run.boot) == run.side
+        again = last is not None and last.variant_of_boot(run.boot) == run.side
         if last is None or (not last.remaining_variants and not again and run.side == "A"):
             all_series.append(BootSeries(order=run.order, runs=(run,)))
         else:
@@ -83,7 +83,7 @@ def unfinished_series(runs: Sequence[BootRun]) -> BootSeries | None:
     return all_series[-1] if all_series and all_series[-1].remaining_variants else None
 
 
-def side_of_options(options: OptionMap) -> Letter | None:
+def variant_of_options(options: OptionMap) -> Letter | None:
     """The side that a run is asked to be. Raises UsageError for both."""
     before, after = options.is_set("before"), options.is_set("after")
     if before and after:
@@ -107,7 +107,7 @@ def boot_runs_of(earlier: Iterable[EarlierRun]) -> list[BootRun]:
     return variant_boots
 
 
-def check_boot_of_side(side: Letter, boot_id: str, earlier: Sequence[EarlierRun]) -> None:
+def check_boot_of_variant(side: Letter, boot_id: str, earlier: Sequence[EarlierRun]) -> None:
     """Before the run: a boot cannot be both sides, and `--after` needs a `--before`. Raises UsageError."""
     all_series = boot_series_of(boot_runs_of(earlier))
     last = all_series[-1] if all_series else None
@@ -115,7 +115,7 @@ def check_boot_of_side(side: Letter, boot_id: str, earlier: Sequence[EarlierRun]
         if side == "B":
             raise UsageError("--after: no run of this host was recorded with --before; begin with that one")
         return
-    other = last.side_of(boot_id)
+    other = last.variant_of_boot(boot_id)
     if other is not None and other != side and last.remaining_variants:
         raise UsageError(f"{OPTION[side]}: this boot was measured with {OPTION[other]} already; reboot first")
 

@@ -65,11 +65,11 @@ class KernelScenario(Scenario):
         return PreparedRun(plan, partial(self._run, layout))
 
     def depends_on_earlier_runs(self, options: OptionMap) -> bool:
-        return reboots.side_of_options(options) is not None
+        return reboots.variant_of_options(options) is not None
 
     def check(self, options: OptionMap, boot_id: str, earlier: Sequence[EarlierRun]) -> None:
-        if (side := reboots.side_of_options(options)) is not None:
-            reboots.check_boot_of_side(side, boot_id, earlier)
+        if (side := reboots.variant_of_options(options)) is not None:
+            reboots.check_boot_of_variant(side, boot_id, earlier)
 
     def describe_series(self, earlier: Sequence[EarlierRun]) -> SeriesProgress:
         return reboots.describe_boot_series(earlier)
@@ -179,7 +179,7 @@ class _Rounds:
             operations=sum(m.operations for _, _, m in measured if m.device_bytes is not None),
         )
         round_disturbance = self.watch.end_block("rounds", "", round_total)
-        await self.watch.pause_for_bystanders()
+        await self.watch.pause_for_others()
         disturbed = (round_disturbance,) if round_disturbance is not None and number >= 0 else ()
         for disturbance in disturbed:
             emit_disturbance(disturbance, self.run, "rounds", number)

@@ -191,7 +191,7 @@ def _split_command(command: str) -> tuple[str, ...]:
     return words
 
 
-class BatteryWindows:
+class BenchmarkWindows:
     """Windows of an everyday load: its slices, one after another, until the window's time is over."""
 
     def __init__(self, benchmarks: BenchmarkSet, load: str, metric: str) -> None:
@@ -227,7 +227,7 @@ async def open_load(run: Run, load: ProofLoad) -> AsyncIterator[SwitchedLoad]:
     elif load.source == "calls":
         benchmarks = BenchmarkSet(run.host, None, None, 0, run.seed, (), own_affinity())
         try:
-            yield BatteryWindows(benchmarks, load.workload.id, metric)
+            yield BenchmarkWindows(benchmarks, load.workload.id, metric)
         finally:
             await benchmarks.close()
     elif load.file:
@@ -270,7 +270,7 @@ async def _open_in_directory(run: Run, load: ProofLoad, metric: str) -> AsyncIte
         try:
             with run.begin_step("prepare", "write the test files") as step:
                 await benchmarks.prepare_files(step.report_written)
-            yield BatteryWindows(benchmarks, load.workload.id, metric)
+            yield BenchmarkWindows(benchmarks, load.workload.id, metric)
         finally:
             await benchmarks.close()
 

@@ -95,9 +95,9 @@ class StorageMeasurement:
         self.verdicts: list[ev.RunVerdict] = []
         self.courses: dict[str, list[BlockCompletions]] = {}
 
-    def cpu_withheld_shares(self) -> dict[str, float]:
+    def cpu_taken_shares(self) -> dict[str, float]:
         """Return by load what a quota took of our CPU time."""
-        return {load: self._watch.cpu_withheld_share(load) for load in self.courses}
+        return {load: self._watch.cpu_taken_share(load) for load in self.courses}
 
     async def measure_loads(self, budget: TimeBudget) -> None:
         """Measure all loads, in the order of importance."""
@@ -152,7 +152,7 @@ class StorageMeasurement:
                 limits[letter],
                 virtual=all(is_virtual(target) for target in self._targets),
                 turns=1 if is_shared else len(self._targets),
-                cpu_taken={name: self._watch.cpu_withheld_share(name) for name in courses},
+                cpu_taken={name: self._watch.cpu_taken_share(name) for name in courses},
             )
             if own := [throttle for throttle in throttles if load.id in throttle.loads]:
                 caps[letter] = own[-1]
@@ -213,7 +213,7 @@ class StorageMeasurement:
                     break
                 phase: ev.Phase = "steady" if index else "warmup"
                 await blocks.measure(load.id, bench.variant, measure_block, group=index, phase=phase)
-                await blocks.pause_for_bystanders(load.id, index)
+                await blocks.pause_for_others(load.id, index)
                 done = index
                 # a block ends a little late
                 run.emit_progress(load.id, load.title, max(0.0, ends - run.clock.now()))
@@ -372,7 +372,7 @@ def report_conclusions(
     """The levels and the findings that stand on them."""
     first, single = layout.targets[0], len(layout.targets) == 1
     courses, verdicts = measurement.courses, measurement.verdicts
-    withheld = measurement.cpu_withheld_shares()
+    withheld = measurement.cpu_taken_shares()
     caps = detect_throttles(run.host, first, courses, withheld)
     levels = lower_levels_to_caps(measurement.levels, caps)
     run.emit(Levels(t=run.elapsed_s(), value=tuple(levels)))

@@ -83,7 +83,7 @@ async def measure_series(run: Run, wanted: CommandRequest, bench: CommandVariant
             break
         try:
             if wanted.treat and done and done % wanted.every == 0 and done not in treated:
-                await bench.run_helper(wanted.treat, "--treat")
+                await bench.run_extra_command(wanted.treat, "--treat")
                 treated.add(done)
             await measured.measure(load.id, bench.variant, bench.measure_block, group=index)
         except WriteBudgetSpent as why:
@@ -221,7 +221,7 @@ async def _run_benches_and_clean_up(
         if bench.failed:
             run.emit_finding(failing_finding(bench.variant, bench.failed, bench.runs, bench.problem))
         try:
-            await bench.run_helper(wanted.cleanup, "--cleanup", bounded=False)
+            await bench.run_extra_command(wanted.cleanup, "--cleanup", bounded=False)
         except (MeasurementInvalid, BenchRefused) as why:
             run.emit_note(f"{bench.variant}: {why}")
 

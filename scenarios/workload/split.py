@@ -403,8 +403,8 @@ def find_limit_cause(blocks: Sequence[ev.Block], baseline: str, variant: str) ->
     ]
     is_cause = (
         stalled is not None
-        and is_interval_on_side(stalled, sign)
-        and is_interval_on_side(paid, sign)
+        and is_interval_of_sign(stalled, sign)
+        and is_interval_of_sign(paid, sign)
         and sign * stalled.difference_s >= STALLED * abs(wall_part.difference_s)
         and 2 * sign * paid.difference_s > abs(wall_part.difference_s)
         and all(sign * paid.difference_s > sign * part.difference_s for part in elsewhere)
@@ -423,6 +423,6 @@ def find_limit_cause(blocks: Sequence[ev.Block], baseline: str, variant: str) ->
     )
 
 
-def is_interval_on_side(part: TimePart, sign: float) -> bool:
+def is_interval_of_sign(part: TimePart, sign: float) -> bool:
     """The whole interval lies on that side of 0."""
     return min(sign * end for end in part.ci95_s) > 0

@@ -244,7 +244,7 @@ class CommandVariantBench(VariantBench):
     async def measure_block(self, seconds: float = 0.0) -> Measured:
         """One run. Raises MeasurementInvalid where it cannot be prepared, or failed three times in a row."""
         self.allowance.check()
-        await self.run_helper(self.prepare, "--prepare")
+        await self.run_extra_command(self.prepare, "--prepare")
         if self.cold is not None:
             await self.cold.drop_caches(self.at_most_s)
         keep = OUTPUT_BYTES if self.score is not None else 0
@@ -296,7 +296,7 @@ class CommandVariantBench(VariantBench):
     def _record_sample(self, sample: TreeSample) -> None:
         self.curves.record_sample(self.variant, self.runs, sample)
 
-    async def run_helper(self, argv: Sequence[str], option: str, *, bounded: bool = True) -> None:
+    async def run_extra_command(self, argv: Sequence[str], option: str, *, bounded: bool = True) -> None:
         """Another command in the variant's environment and directory, not timed. Raises MeasurementInvalid if it fails,
         Spent where it wrote more than was left; `bounded` False: it may write all the same (what cleans up).
         """

@@ -132,7 +132,7 @@ class DrawnCommand:
         await self.run.clock.sleep(wall_s)
         return Measured(seconds=wall_s, values={WALL: wall_s, CPU: 0.9}, operations=1, cpu_s=0.9)
 
-    async def run_helper(self, argv: object, option: str, *, bounded: bool = True) -> None:
+    async def run_extra_command(self, argv: object, option: str, *, bounded: bool = True) -> None:
         return
 
 

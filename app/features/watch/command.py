@@ -201,9 +201,7 @@ def _measure_night(wanted: NightSettings, *, as_json: bool, fail_on: str | None)
         with closing(Host()) as host:
             return nights.busy_reason(host)
 
-    measure = nights.make_battery_measure(
-        wanted, ["hostdx", *sys.argv[1:]], lambda _event: None, print_problem
-    )
+    measure = nights.make_night_measure(wanted, ["hostdx", *sys.argv[1:]], lambda _event: None, print_problem)
     tonight = nights.measure_night(wanted, measure, print_problem, why_busy=find_busy_reason)
     if as_json:
         import msgspec

@@ -165,7 +165,7 @@ def _pressure_share(host: Host, resource: str) -> float | None:
     return None
 
 
-def make_battery_measure(
+def make_night_measure(
     settings: NightSettings,
     command: list[str],
     show: Callable[[ev.AnyEvent], None],

@@ -31,7 +31,7 @@ def _load_tiles(session: RunSession) -> list[Tile]:
     judged = [
         row
         for row in verdict_table.list_verdict_rows(session)
-        if not (row.verdict.control or verdict_table.is_of_aside_load(session, row.verdict))
+        if not (row.verdict.control or verdict_table.is_kept_off_first_page(session, row.verdict))
     ]
     if not judged:
         return []

@@ -77,12 +77,12 @@ def belongs_in_appendix(session: RunSession, verdict: ev.RunVerdict) -> bool:
     """Return whether it stands in the appendix, not on the first page: by its load, or as one of many that say nothing
     yet beside those that do.
     """
-    if is_of_aside_load(session, verdict):
+    if is_kept_off_first_page(session, verdict):
         return True
     return verdict in session.compute_once("open comparisons", lambda: _few_group_verdicts_if_many(session))
 
 
-def is_of_aside_load(session: RunSession, verdict: ev.RunVerdict) -> bool:
+def is_kept_off_first_page(session: RunSession, verdict: ev.RunVerdict) -> bool:
     """Return whether the scenario keeps the verdicts of this load off the first page."""
     load = session.find_workload(verdict.workload)
     return load is not None and load.aside

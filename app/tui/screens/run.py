@@ -13,7 +13,7 @@ from textual.widget import Widget
 from hostdx.app.feature import screens_at
 from hostdx.app.recordings.progress import time_left_s
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.report.headline import bystander_stop_guard
+from hostdx.app.report.headline import stop_for_others_guard
 from hostdx.app.report.numbers import is_imported
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.lines import (
@@ -122,7 +122,7 @@ class RunHead(Panel):
         if is_imported(session):
             right: Line = [("imported ", "ok")]
         elif session.ended is not None:
-            stopped = bystander_stop_guard(session) is not None
+            stopped = stop_for_others_guard(session) is not None
             role = "warning" if stopped or session.ended.status != "done" else "ok"
             right = [
                 ("stopped" if stopped else session.ended.status, role),

@@ -26,7 +26,7 @@ STRETCH = 256  # names between two looks at the clock
 RECORD_BUFFERS = 5
 
 
-def prepare_corner(
+def prepare_box_test(
     spec: LoadSpec, turns: Iterator[loops.Buffers], buffers: loops.Buffers
 ) -> loops.PreparedOperation:
     """As `operations.prepare_operation`; it draws the numbers of the operations."""

@@ -30,7 +30,7 @@ from hostdx.scenarios.box.measurement.corner import (
     EASY_BYTES,
     FOUND,
     HARD_FILE_BYTES,
-    CornerTest,
+    BoxTest,
     Side,
 )
 
@@ -60,7 +60,7 @@ class ReadsServedByCache(MeasurementInvalid):
     """What would be read lies in this host's memory."""
 
 
-class CornerBench:
+class BoxBench:
     """One directory. Not for two tasks at once.
 
     private      a directory of our own below it, made, removed and closed by the caller.
@@ -167,7 +167,7 @@ class CornerBench:
         self._since_ns = time.time_ns() - 10**9
         self._fixed = {} if cycle == 0 or last_pilot else self._fixed
 
-    async def measure_block(self, corner: CornerTest) -> Measured:
+    async def measure_block(self, corner: BoxTest) -> Measured:
         """Measure one window of a test. Raise MeasurementInvalid, WriteBudgetSpent, WorkerFailed."""
         specs = self._worker_specs(corner)
         our_bytes = sum(spec["most"] or 0 for spec in specs) * corner.record_bytes
@@ -190,7 +190,7 @@ class CornerBench:
         return measured
 
     def _record_block(
-        self, corner: CornerTest, specs: list[LoadSpec], replies: list[BlockReply], measured: Measured
+        self, corner: BoxTest, specs: list[LoadSpec], replies: list[BlockReply], measured: Measured
     ) -> None:
         if measured.seconds > 0:
             self._rates[corner.id] = measured.operations / measured.seconds
@@ -201,13 +201,13 @@ class CornerBench:
         if corner.operation == "read":
             self._at[corner.id] = self._at.get(corner.id, 0) + max(spec["most"] or 0 for spec in specs)
 
-    def _common_spec(self, corner: CornerTest) -> LoadSpec:
+    def _common_spec(self, corner: BoxTest) -> LoadSpec:
         return {
             "kind": "corner", "corner": corner.operation, "seed": self.seed + self._cycle, "slices": [LONGEST_S],
             "at_most_s": LONGEST_S, "stretch": self.stretch.get(corner.id, 0.0), "block_bytes": corner.record_bytes,
         }  # fmt: skip
 
-    def _worker_specs(self, corner: CornerTest) -> list[LoadSpec]:
+    def _worker_specs(self, corner: BoxTest) -> list[LoadSpec]:
         common = self._common_spec(corner)
         if corner.moves_bytes:
             return [{**common, **self._records_spec(corner, rank)} for rank in range(self.workers)]
@@ -236,7 +236,7 @@ class CornerBench:
             for rank, count in enumerate(made_by)
         ]  # fmt: skip
 
-    def _records_spec(self, corner: CornerTest, rank: int) -> LoadSpec:
+    def _records_spec(self, corner: BoxTest, rank: int) -> LoadSpec:
         """Its file or its records of the shared one; reads are of what the next worker's are, as ior's -C."""
         files = self._files.files_of_kind(f"{corner.operation} {corner.difficulty}")
         turned = (rank + 1) % self.workers if corner.operation == "read" else rank
@@ -251,14 +251,14 @@ class CornerBench:
                 at = self._at[corner.id] = 0
         return self._piece_spec(corner, file.fd, turned, at, count)
 
-    def _piece_spec(self, corner: CornerTest, fd: int, rank: int, at: int, count: int) -> LoadSpec:
+    def _piece_spec(self, corner: BoxTest, fd: int, rank: int, at: int, count: int) -> LoadSpec:
         """From its record `at` on: of a file of its own, or every so many-th of the shared one."""
         size, hard = corner.record_bytes, corner.difficulty == "hard"
         stride = size * (self.workers if hard else 1)
         first = at * stride + (rank * size if hard else 0)
         return {"fds": [fd], "first": first, "stride": stride, "least": count, "most": count}
 
-    def _records_per_worker(self, corner: CornerTest) -> int:
+    def _records_per_worker(self, corner: BoxTest) -> int:
         """Records of a worker in a block."""
         if corner.id not in self._fixed:
             rate = self._rates.get(corner.id)
@@ -270,7 +270,7 @@ class CornerBench:
             self._fixed[corner.id] = max(MIN_RECORDS, min(wanted, most))
         return self._fixed[corner.id]
 
-    def _names_per_worker(self, corner: CornerTest) -> int:
+    def _names_per_worker(self, corner: BoxTest) -> int:
         """Files of a worker: as many as are made in `TARGET_S` and deleted, asked or read in `SLOWEST_S`."""
         if corner.id not in self._fixed:
             of_side = [
@@ -284,12 +284,12 @@ class CornerBench:
             self._fixed[corner.id] = max(1, min(max(MIN_NAMES, wanted), self.most_names))
         return self._fixed[corner.id]
 
-    def _pass_count(self, corner: CornerTest, names: int) -> int:
+    def _pass_count(self, corner: BoxTest, names: int) -> int:
         """Return how often what changes nothing goes through the names: a few thousand take milliseconds."""
         rate = self._rates.get(corner.id, 0.0)
         return max(1, min(MAX_PASSES, int(rate * MIN_PASS_S / max(1, names))))
 
-    async def _drop_caches(self, corner: CornerTest, specs: list[LoadSpec]) -> None:
+    async def _drop_caches(self, corner: BoxTest, specs: list[LoadSpec]) -> None:
         """Nothing of what is read next may lie in the page cache. Raises Cached."""
         try:
             if corner.operation == "read":
@@ -333,7 +333,7 @@ def _list_surroundings(private: int) -> DirectoryListing:
 
 
 def _measured_block(
-    corner: CornerTest, replies: list[BlockReply], each: int, device_bytes: int | None
+    corner: BoxTest, replies: list[BlockReply], each: int, device_bytes: int | None
 ) -> Measured:
     """Everybody's operations over the time of the slowest, as ior and mdtest have it. `each`: files of a pass."""
     seconds = max(reply["ns"] for reply in replies) / 1e9

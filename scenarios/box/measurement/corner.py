@@ -21,7 +21,7 @@ Side: TypeAlias = Literal["easy", "hard", "all"]
 BoxOperation: TypeAlias = Literal["write", "read", "create", "stat", "open", "delete", "find"]
 
 
-class CornerTest(msgspec.Struct, frozen=True):
+class BoxTest(msgspec.Struct, frozen=True):
     """`load` is what both sides share, `metric_name` "bandwidth" in B/s or "IOPS"; `record_bytes` 0: none is moved."""
 
     id: str
@@ -44,26 +44,26 @@ class CornerTest(msgspec.Struct, frozen=True):
         return self.operation in ("write", "read")
 
 
-CORNERS: tuple[CornerTest, ...] = (
-    CornerTest("ior-easy-write", "ior-write", "easy", "write", EASY_BYTES),
-    CornerTest("ior-hard-write", "ior-write", "hard", "write", HARD_BYTES),
-    CornerTest("ior-easy-read", "ior-read", "easy", "read", EASY_BYTES),
-    CornerTest("ior-hard-read", "ior-read", "hard", "read", HARD_BYTES),
-    CornerTest("mdtest-easy-write", "mdtest-write", "easy", "create"),
-    CornerTest("mdtest-hard-write", "mdtest-write", "hard", "create", HARD_FILE_BYTES),
-    CornerTest("find", "find", "all", "find"),
-    CornerTest("mdtest-easy-stat", "mdtest-stat", "easy", "stat"),
-    CornerTest("mdtest-hard-stat", "mdtest-stat", "hard", "stat"),
-    CornerTest("mdtest-hard-read", "mdtest-read", "hard", "open", HARD_FILE_BYTES),
-    CornerTest("mdtest-easy-delete", "mdtest-delete", "easy", "delete"),
-    CornerTest("mdtest-hard-delete", "mdtest-delete", "hard", "delete"),
+CORNERS: tuple[BoxTest, ...] = (
+    BoxTest("ior-easy-write", "ior-write", "easy", "write", EASY_BYTES),
+    BoxTest("ior-hard-write", "ior-write", "hard", "write", HARD_BYTES),
+    BoxTest("ior-easy-read", "ior-read", "easy", "read", EASY_BYTES),
+    BoxTest("ior-hard-read", "ior-read", "hard", "read", HARD_BYTES),
+    BoxTest("mdtest-easy-write", "mdtest-write", "easy", "create"),
+    BoxTest("mdtest-hard-write", "mdtest-write", "hard", "create", HARD_FILE_BYTES),
+    BoxTest("find", "find", "all", "find"),
+    BoxTest("mdtest-easy-stat", "mdtest-stat", "easy", "stat"),
+    BoxTest("mdtest-hard-stat", "mdtest-stat", "hard", "stat"),
+    BoxTest("mdtest-hard-read", "mdtest-read", "hard", "open", HARD_FILE_BYTES),
+    BoxTest("mdtest-easy-delete", "mdtest-delete", "easy", "delete"),
+    BoxTest("mdtest-hard-delete", "mdtest-delete", "hard", "delete"),
 )
 BY_ID = {corner.id: corner for corner in CORNERS}
 # in IO500's order: what a later one needs, an earlier one made
 LOADS: tuple[str, ...] = tuple(dict.fromkeys(corner.load for corner in CORNERS))
 
 
-def corners_of_load(load: str) -> tuple[CornerTest, ...]:
+def box_tests_of(load: str) -> tuple[BoxTest, ...]:
     """Easy and hard, or the one that there is."""
     return tuple(corner for corner in CORNERS if corner.load == load)
 
@@ -81,7 +81,7 @@ class BoxSizes(Protocol):
     def most_names(self) -> int: ...
 
 
-def equivalent_command(corner: CornerTest, sizes: BoxSizes) -> str:
+def equivalent_command(corner: BoxTest, sizes: BoxSizes) -> str:
     """The command line of ior or mdtest (under mpirun with as many processes), GNU find's for find."""
     directory, workers = f"{sizes.directory_path}/box", sizes.worker_count
     names = max(1, sizes.most_names // workers)

@@ -185,7 +185,7 @@ class InterferenceWatch:
                 )
         return None
 
-    async def pause_for_bystanders(self) -> Disturbance | None:
+    async def pause_for_others(self) -> Disturbance | None:
         """After each block: where others wait too long, pauses and finds out whether it is our doing.
 
         If it is, the run is stopped; if not, the group is disturbed.
@@ -221,7 +221,7 @@ class InterferenceWatch:
             text += f"; between the measurements tasks waited for I/O {waited} of the time"
         return text
 
-    def cpu_withheld_share(self, workload: str) -> float:
+    def cpu_taken_share(self, workload: str) -> float:
         """Share of the CPU time under this load that the hypervisor or our group's CPU quota took; 0 where not told."""
         own = [interval for interval in self._history if interval.load.split(" ")[0] == workload]
         seconds = sum(interval.seconds for interval in own)

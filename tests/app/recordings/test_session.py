@@ -66,9 +66,9 @@ def test_no_clock_goes_back() -> None:
 
 def test_a_step_began_when_it_first_did_and_says_nothing_once_it_is_over() -> None:
     session = fold(step(1.0), step(4.0, name="x"), step(5.0), ev.Progress(t=6.0, step="w", text="so far"))
-    assert session.began_at == {"w": 1.0, "x": 4.0} and session.told_progress is not None
+    assert session.began_at == {"w": 1.0, "x": 4.0} and session.current_progress is not None
     session.apply(step(7.0, "done"))
-    assert session.told_progress is None
+    assert session.current_progress is None
 
 
 def test_a_fact_that_was_read_at_last_is_no_longer_absent() -> None:

@@ -100,7 +100,7 @@ def measure(
                 first = order.index("A") < order.index(v)
                 comparison.add(*value, place=place if comparison.all_pairs else None, baseline_first=first)
                 visits.count_visits([place])
-                decision = comparison.verdict_at_look(group_s)
+                decision = comparison.verdict_if_due(group_s)
             if decision is None and index >= planned:
                 decision = comparison.final_verdict(group_s)
             if decision is not None:

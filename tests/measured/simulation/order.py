@@ -53,7 +53,7 @@ def one_run(noise: Noise, true: float, carried: float, shape: str, rng: random.R
         assert value is not None
         scatter = value.scatter if shape == "groups" else None
         comparison.add(value.log_ratio, scatter, value.sides, baseline_first=own[0] == "A" if guard else None)
-        decision = comparison.verdict_at_look()
+        decision = comparison.verdict_if_due()
         if decision is not None:
             ends = decision.ci95
             covered = ends is None or ends[0] <= math.exp(true) <= ends[1]

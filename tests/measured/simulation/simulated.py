@@ -37,7 +37,7 @@ def run_hostdx(noise: Noise, true: float, rng: random.Random, family: int = 1) -
         value = group_value(values["A"], values["B"])
         assert value is not None
         comparison.add(*value, baseline_first=order[0] == "A")
-        decision = comparison.verdict_at_look(GROUP_SECONDS)
+        decision = comparison.verdict_if_due(GROUP_SECONDS)
         if decision is not None:
             return outcome(decision, true, decision.groups * GROUP_SECONDS, early=decision.groups < GROUPS)
     raise AssertionError("the last look always decides")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from hostdx.probes.engine.measured import Measured, WriteBudgetSpent
 from hostdx.scenarios.box.measurement.bench import DirectoryListing, ReadsServedByCache
-from hostdx.scenarios.box.measurement.corner import CORNERS, CornerTest
+from hostdx.scenarios.box.measurement.corner import CORNERS, BoxTest
 from hostdx.scenarios.contract.model import Clock
 from tests.fakes.clock import FakeClock
 
@@ -68,7 +68,7 @@ class DrawnBench:
         if last_pilot:
             self.pilots.append(cycle)
 
-    async def measure_block(self, corner: CornerTest) -> Measured:
+    async def measure_block(self, corner: BoxTest) -> Measured:
         assert corner in CORNERS
         self.order.append((self._cycle, corner.id))
         if corner.id in self._cached:

@@ -31,7 +31,7 @@ from hostdx.scenarios.box.bounds import (
 from hostdx.scenarios.box.cycles import MIN_GROUPS, PILOTS, BoxCycles
 from hostdx.scenarios.box.findings import box_findings
 from hostdx.scenarios.box.jobs import Unread, read_job_points, read_job_recording
-from hostdx.scenarios.box.measurement.corner import CORNERS, corners_of_load
+from hostdx.scenarios.box.measurement.corner import CORNERS, box_tests_of
 from hostdx.scenarios.box.plan import BoxSetup, box_workloads
 from hostdx.scenarios.box.results import CornerFigures, CornerLevel, CornersResult
 from hostdx.scenarios.contract import events as ev
@@ -450,7 +450,7 @@ def test_what_the_order_decides_is_measured_anew_after_settling_or_not_at_all(fl
         assert verdict.is_not_measured and verdict.ratio is None
         assert verdict.order.second == pytest.approx(2.5, rel=0.1)
         levels = {corner_level.corner: corner_level for corner_level in done.cycles.corner_levels()}
-        for corner in corners_of_load("ior-write"):  # no level either: the order decides it
+        for corner in box_tests_of("ior-write"):  # no level either: the order decides it
             assert levels[corner.id].median is None and levels[corner.id].reason
         return
     assert verdict.is_slower and verdict.ratio == pytest.approx(1 / 2.25, rel=0.1)

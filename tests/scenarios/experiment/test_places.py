@@ -64,7 +64,7 @@ def judge_places(
     for ratio, spread, place in zip(ratios, scatters, places, strict=True):
         log = -(ratio + effect) if mirrored else ratio + effect
         comparison.add(log, spread, place=place if has_places else None)
-        if (decision := comparison.verdict_at_look(1.0)) is not None:
+        if (decision := comparison.verdict_if_due(1.0)) is not None:
             return decision
     raise AssertionError("the last look decides")
 

@@ -43,7 +43,7 @@ def decide(ratio: float, noise: float, planned: int = 30, seed: int = 1, **given
     while True:
         value = math.log(ratio) + rng.gauss(0, noise)
         comparison.add(value, noise, ((1.0, 1.0), (math.exp(value), math.exp(value))))
-        decision = comparison.verdict_at_look(2.0)
+        decision = comparison.verdict_if_due(2.0)
         if decision is not None:
             return decision
 

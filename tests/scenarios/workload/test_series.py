@@ -95,7 +95,7 @@ class Treated(CommandVariantBench):
         failed = len(self.order) == 5
         return Measured(seconds=1.0, values={} if failed else {WALL: 1.0}, operations=1)
 
-    async def run_helper(self, argv: Sequence[str], option: str) -> None:
+    async def run_extra_command(self, argv: Sequence[str], option: str) -> None:
         self.order.append(option)
 
 

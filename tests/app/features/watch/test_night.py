@@ -225,7 +225,7 @@ def test_a_night_is_not_for_a_busy_host(tmp_path: Path, files: dict[str, str], b
 def test_a_run_under_way_is_not_disturbed_and_the_next_night_runs(host: Clocked) -> None:
     lock = locks.lock_measuring("storage", "02:29:00 UTC", lambda text: None)
     try:
-        measure = nights.make_battery_measure(
+        measure = nights.make_night_measure(
             NightSettings(), ["hostdx", "watch", "--night"], lambda event: None, lambda text: None
         )
         night = nights.measure_night(

@@ -82,7 +82,7 @@ def test_a_night_as_the_timer_runs_it(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(nights, "make_battery_measure", lambda *more: host.measure)
+    monkeypatch.setattr(nights, "make_night_measure", lambda *more: host.measure)
     monkeypatch.setattr(nights, "busy_reason", lambda host: "")
     arguments = ["watch", "--night", "--json", "--textfile", str(tmp_path / "x.prom")]
     status, out, _ = enter(capsys, *arguments)

@@ -193,7 +193,7 @@ def test_plot_title_estimate_and_time_left_are_of_the_same_load() -> None:
             changes += 1
             assert session.workload == event.id
             assert (
-                session.told_progress is None or session.told_progress.step == event.id
+                session.current_progress is None or session.current_progress.step == event.id
             )  # no time left of the last one
             assert len(block_graph_lines(session, session.workload, 120, 12)) == 1
             assert not list_standings(session, session.workload)

@@ -14,7 +14,7 @@ from hostdx.probes.engine import residency
 from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.engine.measured import WriteBudgetSpent
 from hostdx.probes.reading.host import Host
-from hostdx.scenarios.box.measurement.bench import CornerBench, ReadsServedByCache
+from hostdx.scenarios.box.measurement.bench import BoxBench, ReadsServedByCache
 from hostdx.scenarios.box.measurement.corner import BY_ID, CORNERS, HARD_BYTES
 from tests.fakes.held import open_private
 from tests.needs import one_always
@@ -35,10 +35,10 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TrimDisk]:
 @asynccontextmanager
 async def prepared_bench(
     disk: TrimDisk, stretch: Mapping[str, float] | None = None, budget: WriteBudget | None = None
-) -> AsyncIterator[CornerBench]:
+) -> AsyncIterator[BoxBench]:
     place = Path(tempfile.mkdtemp(prefix="own", dir=disk.mountpoint))  # of mode 0700
     private = open_private(place)
-    bench = CornerBench(
+    bench = BoxBench(
         Host(), private, (disk.device,), SIZE, WORKERS, 1, budget or WriteBudget(), stretch=stretch
     )
     try:
@@ -49,7 +49,7 @@ async def prepared_bench(
         private.close()
 
 
-async def measure_cycles(bench: CornerBench, count: int) -> dict[str, list[float]]:
+async def measure_cycles(bench: BoxBench, count: int) -> dict[str, list[float]]:
     rates: dict[str, list[float]] = {}
     for cycle in range(count):
         bench.begin_cycle(cycle, last_pilot=cycle == 1)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from hostdx.scenarios.box.measurement.bench import RESIDENT, CornerBench, ReadsServedByCache
+from hostdx.scenarios.box.measurement.bench import RESIDENT, BoxBench, ReadsServedByCache
 from hostdx.scenarios.box.measurement.corner import CORNERS
 from tests.every_case import every_case
 
@@ -19,7 +19,7 @@ class _Pool:
 
 @every_case(("share", "is_refused"), [(0.0, False), (RESIDENT, False), (0.02, True), (0.9, True)])
 def test_what_is_in_memory_is_no_reading_of_the_disk(share: float, is_refused: bool) -> None:
-    bench = CornerBench.__new__(CornerBench)
+    bench = BoxBench.__new__(BoxBench)
     bench._pool = _Pool(share)  # type: ignore[assignment]
     reads = next(corner for corner in CORNERS if corner.operation == "read")
     drop = bench._drop_caches(reads, [{"fds": [3]}])  # type: ignore[typeddict-item]

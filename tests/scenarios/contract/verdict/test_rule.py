@@ -192,7 +192,7 @@ def test_on_the_boundaries(case: str) -> None:
 def test_one_group_tells_nothing() -> None:
     comparison = SequentialComparison("A", "B", "IOPS")
     comparison.add(-1.0, 0.01)
-    assert comparison.verdict_at_look() is None
+    assert comparison.verdict_if_due() is None
     assert comparison.final_verdict().is_undecided and comparison.final_verdict().reason
 
 
