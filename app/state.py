@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 
 from hostdx.app.terminal.failure import Failure
-from hostdx.probes.files.path_ownership import find_known_path_writers
+from hostdx.probes.files.path_ownership import known_path_writers_text
 from hostdx.probes.files.rights import advice_for_failed_write
 
 ELSEWHERE = "name another place: XDG_STATE_HOME=/DIRECTORY hostdx …"
@@ -50,7 +50,7 @@ def runtime_dir() -> Path:
     Not below another user's directory: `su` leaves root the variable of who called it.
     """
     base = os.environ.get("XDG_RUNTIME_DIR", "")
-    if base.startswith("/") and not find_known_path_writers(base):
+    if base.startswith("/") and not known_path_writers_text(base):
         return Path(base) / "hostdx"
     if os.geteuid() == 0:
         return Path("/run/hostdx")
@@ -67,7 +67,7 @@ def make_private_dir(directory: Path, mode: int = 0o700) -> Path:
         make_private_dir(
             directory.parent
         )  # who may write there could put another directory in this one's place
-    if owner_text := find_known_path_writers(str(nearest_existing_folder(directory.parent))):
+    if owner_text := known_path_writers_text(str(nearest_existing_folder(directory.parent))):
         raise Failure(f"{directory}: {owner_text}; {ROOTS_OWN}")
     try:
         for parent in reversed(directory.parents):

@@ -28,7 +28,7 @@ class OthersIO(NamedTuple):
 
 def other_programs_io(session: RunSession) -> OthersIO | None:
     """By the last pulse, else the guards' last figure with its age; None where neither knows it."""
-    now = latest_foreign_rate(session)
+    now = foreign_bytes_per_s_now(session)
     if now is not None:
         return OthersIO(now)
     t, disturbance = max(_io_disturbances_of_guards(session), key=lambda each: each[0], default=(0.0, None))
@@ -51,7 +51,7 @@ def _is_io(disturbance: Disturbance) -> bool:
     return disturbance.kind == "device" and disturbance.figure is not None
 
 
-def latest_foreign_rate(session: RunSession) -> float | None:
+def foreign_bytes_per_s_now(session: RunSession) -> float | None:
     """B/s of the last pulse that were not ours, on the device where they are most; None where nobody can tell.
 
     Only what the pulses before showed as well: in one alone our own may seem others', for the device's counters and

@@ -10,8 +10,8 @@ from hostdx.app.recordings.reader import BrokenRecording, load_recording
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.validity import list_trust_signs
 from hostdx.app.report.wording import (
-    effect_distance,
     is_measured,
+    log_effect_size,
     metric_title,
     missable_everywhere_text,
     series_sentence,
@@ -159,7 +159,7 @@ def _answer_with_distrust(session: RunSession) -> HeadlineAnswer | None:
         if red is None:
             return result
         return result._replace(sentence=f"{DISTRUST}: {red.text}. {result.sentence}", weight="warning")
-    words = f"{DISTRUST}: {_moved_control_text(session, max(moved, key=effect_distance))}. {result.sentence}"
+    words = f"{DISTRUST}: {_moved_control_text(session, max(moved, key=log_effect_size))}. {result.sentence}"
     return result._replace(sentence=words, weight="warning")
 
 
@@ -275,7 +275,7 @@ def _clearest_change_and_words(
     """Of one load its verdict; of several how far they reach and what was equal. The clearest loss is what it rests on,
     without one the clearest gain; what the same variant wins elsewhere is not left unsaid."""
     losses = [v for v in changed if v.is_slower]
-    worst = max(losses or changed, key=effect_distance)
+    worst = max(losses or changed, key=log_effect_size)
     same = [
         v
         for v in changed
@@ -284,7 +284,7 @@ def _clearest_change_and_words(
     sentence = verdict_sentence(session, worst) if len(same) < 2 else _range_text(session, worst, same)
     gains = [v for v in changed if v.is_faster and v.variant == worst.variant]
     if losses and gains:
-        best = max(gains, key=effect_distance)
+        best = max(gains, key=log_effect_size)
         size = units.format_effect(best.ratio) if best.ratio else best.verdict
         sentence += f"; but {size} for {verdict_title(session, best)}"
     return worst, sentence
@@ -293,7 +293,7 @@ def _clearest_change_and_words(
 def _range_text(session: RunSession, worst: ev.RunVerdict, same: list[ev.RunVerdict]) -> str:
     """`B (/data) is slower than A (/scratch) in 5 of 6 loads, 2.5 × (synced write) to 75 × (stream read);
     no material difference: create/stat/delete; this holds for this stack`."""
-    least = min(same, key=effect_distance)
+    least = min(same, key=log_effect_size)
     compared = [
         v for v in session.verdicts.values() if (v.baseline, v.variant) == (worst.baseline, worst.variant)
     ]

@@ -147,7 +147,7 @@ def _others_sign(session: RunSession, kind: str) -> TrustSign:
         )
     read, written = (
         median(getattr(w.surroundings, name) for w, _ in those)
-        for name in ("foreign_read", "foreign_written")
+        for name in ("foreign_read_rate", "foreign_write_rate")
     )
     did, way = ("wrote", "to") if written >= read else ("read", "from")
     device_names = ", ".join(those[0][0].devices)

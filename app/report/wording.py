@@ -151,7 +151,7 @@ def delta_text(session: RunSession, verdict: ev.RunVerdict) -> str:
     return f"{'−' if delta < 0 else '+'}{size}".rstrip()
 
 
-def effect_distance(verdict: ev.RunVerdict) -> float:
+def log_effect_size(verdict: ev.RunVerdict) -> float:
     """Return how far from no difference, either way, in logs; 0 where nobody knows."""
     if verdict.ratio is None or not verdict.ratio > 0 or not math.isfinite(verdict.ratio):
         return 0.0

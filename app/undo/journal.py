@@ -21,7 +21,7 @@ from hostdx.app.state import ROOTS_OWN, error_advice
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.process import ProcessIdentity
 from hostdx.probes import units
-from hostdx.probes.files.path_ownership import find_known_path_writers
+from hostdx.probes.files.path_ownership import known_path_writers_text
 from hostdx.probes.files.private_directory import Inode
 from hostdx.probes.reading.lossless_json import Decoder, encode
 from hostdx.scenarios.contract.action import Action
@@ -370,7 +370,7 @@ def _check_trust(path: Path, descriptor: int) -> None:
 
 
 def _ruled_by_others_reason(path: Path) -> str:
-    owner_text = find_known_path_writers(str(path.parent))
+    owner_text = known_path_writers_text(str(path.parent))
     return f"{path}: {owner_text}, who can put other journals there" if owner_text else ""
 
 

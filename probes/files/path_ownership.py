@@ -14,7 +14,7 @@ MAX_LINKS = 40  # path_resolution(7)
 
 def describe_exposure_of_root(directory: str) -> str:
     """One sentence for root; empty for others, whose own rights are all that could be abused, and where nobody can."""
-    ruler = find_known_path_writers(directory)
+    ruler = known_path_writers_text(directory)
     if not ruler:
         return ""
     return (
@@ -47,7 +47,7 @@ def find_path_writers(path: str) -> PathWriters:
     return PathWriters("", unknown)
 
 
-def find_known_path_writers(path: str) -> str:
+def known_path_writers_text(path: str) -> str:
     """Return whom `find_path_writers` is sure of: what is kept or reported goes on where nobody can know."""
     return find_path_writers(path).others
 

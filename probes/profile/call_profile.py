@@ -29,7 +29,7 @@ from hostdx.probes.profile.rings import (
     RecordWindow,
     RingReader,
     SampledWindowReader,
-    next_look_due,
+    next_look_due_s,
 )
 
 HERTZ = 99  # not 100: what happens each tick is not seen each time
@@ -196,7 +196,7 @@ class CallProfile:
         self.fold = CallChainFold(hertz, command_pids if self.kernel else None)
         self._clock = RingReader(rings)
         self._switches = SampledWindowReader(SWITCHES if self.kernel else (), cpus)
-        self.due = next_look_due(0.0)
+        self.due = next_look_due_s(0.0)
 
     @property
     def all_rings(self) -> list[perf_ring.PerfRing]:
@@ -213,7 +213,7 @@ class CallProfile:
         self._switches.hold_ring_bytes(last=last)
         if self._clock.held_bytes + self._switches.held_bytes > HELD_BYTES:
             self._fold_oldest()
-        self.due = next_look_due(time.process_time() - cost)
+        self.due = next_look_due_s(time.process_time() - cost)
 
     def _fold_oldest(self) -> None:
         """The clock's first: it tells what lies where."""

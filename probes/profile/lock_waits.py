@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from hostdx.probes.profile.perf_records import USER_BELOW, LostRecord, SampleRecord
 from hostdx.probes.profile.perf_ring import NO_USER_CHAIN
-from hostdx.probes.profile.rings import HELD_BYTES, RecordWindow, SampledWindowReader, next_look_due
+from hostdx.probes.profile.rings import HELD_BYTES, RecordWindow, SampledWindowReader, next_look_due_s
 
 BEGIN, END = "lock/contention_begin", "lock/contention_end"
 MAX_WAYS, MAX_LOCKS, KEPT = 2000, 4096, 300
@@ -84,14 +84,14 @@ class LockProfile:
         numbers = self._windows.numbers
         self._waiting = LockWaitFold(numbers.get(BEGIN, -1), numbers.get(END, -1), command_pids)
         self.start, self.rings = self._windows.start, self._windows.rings
-        self.due = next_look_due(0.0) if self.rings else float("inf")
+        self.due = next_look_due_s(0.0) if self.rings else float("inf")
 
     def take_samples(self, *, last: bool = False) -> None:
         cost = time.process_time()
         self._windows.hold_ring_bytes(last=last)
         if self._windows.held_bytes > HELD_BYTES:
             self._waiting.take_window(self._windows.take_oldest_window())
-        self.due = next_look_due(time.process_time() - cost)
+        self.due = next_look_due_s(time.process_time() - cost)
 
     def lock_result(self) -> dict[str, object] | None:
         """As in `hostdx.probes.engine.command.supervised.JobRun.locks`; None where it is not allowed or not there."""

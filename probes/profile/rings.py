@@ -182,6 +182,6 @@ class SampledWindowReader(RingReader):
         return max(1.0, (self._began_ns - self._first_ns) / max(1, self._seen_ns))
 
 
-def next_look_due(cost_s: float) -> float:
+def next_look_due_s(cost_s: float) -> float:
     """When to look again, where it took so much CPU time."""
     return time.monotonic() + max(EVERY_S, COST * cost_s)

@@ -39,7 +39,7 @@ def contention_findings(curves: Sequence[ScalingCurve], *, memory: bool, longer:
 
 
 def worst_curve_first(stopped: Sequence[ScalingCurve]) -> list[ScalingCurve]:
-    """Return a sort key: what the kernel serialises by design comes last, because it does so on every host."""
+    """Return the curves; what the kernel serialises by design comes last, because it does so on every host."""
     return sorted(stopped, key=lambda curve: (curve.serial, curve.total_gain))
 
 

@@ -50,12 +50,12 @@ class MeasuredSurroundings(msgspec.Struct, frozen=True, omit_defaults=True):
     quota: Share | None = None
 
     @property
-    def foreign_written(self) -> float:
+    def foreign_write_rate(self) -> float:
         """Return the bytes per second that other programs wrote to the devices, our own journal's among them."""
         return max(0, self.device_written - self.own_written) / max(self.seconds, 1e-3)
 
     @property
-    def foreign_read(self) -> float:
+    def foreign_read_rate(self) -> float:
         """Return the bytes per second that other programs read from the devices."""
         read, own = (self.device_bytes or 0) - self.device_written, self.own_bytes - self.own_written
         return max(0, read - own) / max(self.seconds, 1e-3)

@@ -144,8 +144,8 @@ class DeviceState(msgspec.Struct, frozen=True, kw_only=True):
 
     On blk-mq `read_inflight_reads_and_writes` counts only what has a driver tag (block/blk-mq.c,
     blk_mq_check_inflight). What waits above an idle driver is held by the scheduler, by a limit of a control group, or
-    by a layer (multipath without a path): only a request has a tag of the scheduler, so `scheduler_requests` tells them
-    apart where it is readable.
+    by a layer (multipath without a path): only a request has a tag of the scheduler, so
+    `count_scheduler_requests` tells them apart where it is readable.
     `multipath`: a device of dm-multipath; `state`: what the SCSI layer says of the device ("running").
     """
 
@@ -201,7 +201,7 @@ class DeviceActivity:
             scheduler=parse_active_and_offered(text)[0] if is_present(text) else text,
             hw_queues=count_hardware_queues(host, name),
             suspended=is_suspended(host, name),
-            scheduler_holds=scheduler_requests(host, name)
+            scheduler_holds=count_scheduler_requests(host, name)
             if holds == 0 and quiet_s >= QUIET_S
             else Absent("read of a silent device only"),
             offered=parse_active_and_offered(text)[1] if is_present(text) else (),
@@ -229,7 +229,7 @@ def is_suspended(host: Host, name: str) -> bool:
     return is_present(low) and is_present(high) and high > low
 
 
-def scheduler_requests(host: Host, name: str) -> int | Absent:
+def count_scheduler_requests(host: Host, name: str) -> int | Absent:
     """Requests with a tag of the scheduler (block/blk-mq-debugfs.c, sched_tags; lib/sbitmap.c, busy=).
 
     Needs root and debugfs. The file is read behind the queue's lock, which a switch under way may hold.

@@ -101,7 +101,7 @@ class PairJudge:
             ci95=now.ci95,
             seconds_left=None if left is None else min(left, pace.left_s),
             planned_groups=self.comparison.planned_groups,
-            next_look=self.comparison.next_analysis,
+            next_look=self.comparison.next_analysis_groups,
             p99_ns=None if base is None or other is None else (base, other),
         )
 
@@ -254,7 +254,7 @@ def undecided_load(load: str, judges: Sequence[PairJudge], pace: GroupPace) -> U
         now = judge.comparison.current_spread()
         widths.append(math.inf if now is None else now.half_width)
         done = len(judge.comparison.log_ratios)
-        next_s.append((max(judge.comparison.next_analysis, done + 1) - done) * pace.group_s)
+        next_s.append((max(judge.comparison.next_analysis_groups, done + 1) - done) * pace.group_s)
         decides_s.append(judge.seconds_left(pace))
     known_s = [s for s in decides_s if s is not None]
     return UndecidedLoad(

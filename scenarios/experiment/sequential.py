@@ -161,7 +161,7 @@ class SequentialComparison:
         return self.looks.index(groups) + 1 if groups in self.looks else 0
 
     @property
-    def next_analysis(self) -> int:
+    def next_analysis_groups(self) -> int:
         """Return after how many groups the next interim analysis comes; 0 where none is to come."""
         return next((look for look in self.looks if look > len(self.log_ratios)), 0)
 

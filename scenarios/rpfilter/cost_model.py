@@ -90,7 +90,7 @@ SINCE_BOOT = "on average since boot"
 MAX_SHOWN_INTERFACES = 4
 
 
-def average_evidence(host: Host) -> Iterator[Evidence]:
+def load_average_evidence(host: Host) -> Iterator[Evidence]:
     """Lines that name themselves averages: a burst of now is not in them. None just after a start."""
     up = uptime_s(host)
     if isinstance(up, Absent) or up < MIN_UPTIME_S:

@@ -29,13 +29,13 @@ def choose_remedies(facts: RpFilterFacts, rule: ReversePathRule | None) -> tuple
     """The most fitting first. `rule` is the check that is in effect, None where only the configuration asks for it."""
     choices: list[Remedy] = []
     if is_set_by_firewalld(facts, rule):
-        choices.append(_firewalld_remedy(facts, rule, reason_to_keep(facts)))
+        choices.append(_firewalld_remedy(facts, rule, reason_to_keep_check(facts)))
     elif rule is not None and rule.table == TABLE and rule.form == "nft":
-        choices.append(deletion_remedy(rule, _explain_removal(reason_to_keep(facts))))
+        choices.append(deletion_remedy(rule, _explain_removal(reason_to_keep_check(facts))))
     elif rule is not None and rule.form == "nft":
-        choices.append(nftables_remedy(rule, reason_to_keep(facts, rule.protocols)))
+        choices.append(nftables_remedy(rule, reason_to_keep_check(facts, rule.protocols)))
     elif rule is not None:
-        choices.append(iptables_remedy(rule, reason_to_keep(facts, rule.protocols)))
+        choices.append(iptables_remedy(rule, reason_to_keep_check(facts, rule.protocols)))
     choices.append(_fewer_packets_remedy(facts, rule))
     return tuple(choices)
 
@@ -46,16 +46,16 @@ def not_reloaded_remedy(facts: RpFilterFacts, loaded: ReversePathRule | None) ->
         return SAYS.remedy(
             "reload",
             verify=SAYS.text("verify" if loaded.form == "nft" else "verify-iptables"),
-            without=_explain_removal(reason_to_keep(facts)),
+            without=_explain_removal(reason_to_keep_check(facts)),
         )
-    change = _firewalld_remedy(facts, None, reason_to_keep(facts))
+    change = _firewalld_remedy(facts, None, reason_to_keep_check(facts))
     return SAYS.remedy(
         "before-the-reload",
         change=change.title,
         commands=change.commands[:2],
         persistent=change.persistent,
         undo=change.undo[:1],
-        stays=_what_stays_text(facts, None, reason_to_keep(facts)),
+        stays=_what_stays_text(facts, None, reason_to_keep_check(facts)),
     )
 
 
@@ -80,7 +80,7 @@ def _is_absent_or_stopped(read: Firewalld | Absent) -> bool:
     return read.kind == "missing" if isinstance(read, Absent) else read.running is False
 
 
-def reason_to_keep(facts: RpFilterFacts, protocols: tuple[Protocol, ...] = ("IPv6",)) -> str:
+def reason_to_keep_check(facts: RpFilterFacts, protocols: tuple[Protocol, ...] = ("IPv6",)) -> str:
     """Return why the check should stay, in one sentence; empty where it protects little."""
     reasons = []
     for protocol in protocols:

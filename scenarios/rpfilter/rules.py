@@ -16,7 +16,7 @@ from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract.finding import Evidence, Finding, Severity
 from hostdx.scenarios.contract.rule import FactUnreadable, HostRule, RuleInapplicable
 from hostdx.scenarios.rpfilter import remedies
-from hostdx.scenarios.rpfilter.cost_model import average_evidence
+from hostdx.scenarios.rpfilter.cost_model import load_average_evidence
 from hostdx.scenarios.rpfilter.facts import RpFilterFacts, read_rp_filter_facts
 from hostdx.scenarios.rpfilter.rule_change import loosen_remedy, tighten_remedy
 from hostdx.scenarios.triage.rules.texts import finding_texts
@@ -79,7 +79,7 @@ def check_loaded_reverse_path_rules(host: Host) -> Iterator[Finding]:
             severity=_check_severity(facts, rule),
             subject=rule_subject(rule),
             payers=rule.payers_text,
-            evidence=(*evidence_of_check(facts, rule), *average_evidence(host)),
+            evidence=(*evidence_of_check(facts, rule), *load_average_evidence(host)),
             remedy=remedies.choose_remedies(facts, rule),
             references=remedies.REFERENCES,
         )
@@ -130,7 +130,7 @@ def check_firewalld(host: Host) -> Iterator[Finding]:
                 evidence=(
                     line,
                     SAYS.evidence("loaded-unknown", reason=facts.ruleset.reason),
-                    *average_evidence(host),
+                    *load_average_evidence(host),
                 ),
                 remedy=remedies.choose_remedies(facts, None),
                 references=remedies.REFERENCES,

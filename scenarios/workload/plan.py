@@ -9,7 +9,7 @@ from os.path import normpath, realpath
 from hostdx.probes.engine.command.energy import energy_counter_access
 from hostdx.probes.engine.command.perf_events import CountersFromExec
 from hostdx.probes.engine.command.topdown import find_top_down_events
-from hostdx.probes.files.path_ownership import find_known_path_writers
+from hostdx.probes.files.path_ownership import known_path_writers_text
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.secrecy.secrets import hash_of_text, mask_tree
 from hostdx.probes.types import Absent
@@ -89,7 +89,7 @@ def cold_sentences(request: CommandRequest, *, private: bool) -> tuple[str, ...]
         if private
         else [f"{path} is {real}" for path in cold_paths if (real := realpath(path)) != normpath(path)]
     )
-    rulers = dict.fromkeys(ruler for path in cold_paths if (ruler := find_known_path_writers(realpath(path))))
+    rulers = dict.fromkeys(ruler for path in cold_paths if (ruler := known_path_writers_text(realpath(path))))
     return (
         f"drops {names} from the page cache before each run" + (f" ({', '.join(led)})" if led else ""),
         *(

@@ -21,7 +21,7 @@ def test_root_makes_nothing_below_another_users_state_directory(
 ) -> None:
     home = tmp_path / "alice"
     home.mkdir()
-    monkeypatch.setattr("hostdx.app.state.find_known_path_writers", refusal_of)
+    monkeypatch.setattr("hostdx.app.state.known_path_writers_text", refusal_of)
     monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
     with pytest.raises(Failure, match="belongs to alice; as root set XDG_STATE_HOME"):
         make_private_dir(recordings_dir())
@@ -31,7 +31,7 @@ def test_root_makes_nothing_below_another_users_state_directory(
 def test_roots_locks_do_not_lie_in_the_runtime_directory_of_who_called_su(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hostdx.app.state.find_known_path_writers", refusal_of)
+    monkeypatch.setattr("hostdx.app.state.known_path_writers_text", refusal_of)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "alice"))
     assert runtime_dir() == Path("/run/hostdx")

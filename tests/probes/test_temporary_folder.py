@@ -47,7 +47,7 @@ def test_a_link_of_that_name_is_not_followed(tmp_path: Path, monkeypatch: pytest
     (tmp_path / name).symlink_to(precious)
     remove_leftovers()
     assert (precious / "file").exists()
-    monkeypatch.setattr(module, "find_known_path_writers", lambda place: "belongs to alice")
+    monkeypatch.setattr(module, "known_path_writers_text", lambda place: "belongs to alice")
     (tmp_path / name).unlink()
     (tmp_path / name).mkdir()
     assert remove_leftovers() == 0

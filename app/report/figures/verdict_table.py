@@ -51,7 +51,7 @@ def list_verdict_rows(session: RunSession) -> list[VerdictRow]:
             v.control,
             not v.is_different,
             few,
-            -wording.effect_distance(v),
+            -wording.log_effect_size(v),
         )
 
     for v in sorted(measured, key=sort_key):

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from hostdx.probes.files.path_ownership import find_known_path_writers
+from hostdx.probes.files.path_ownership import known_path_writers_text
 from hostdx.probes.number_text import parse_unsigned_list
 from hostdx.probes.reading.process_stat import read_start_ticks
 
@@ -27,7 +27,7 @@ def remove_leftovers() -> int:
     Where others rule the temporary directory root removes nothing: a name there may be anybody's by then.
     """
     place = Path(tempfile.gettempdir())
-    if find_known_path_writers(str(place)) or not shutil.rmtree.avoids_symlink_attacks:
+    if known_path_writers_text(str(place)) or not shutil.rmtree.avoids_symlink_attacks:
         return 0
     removed = 0
     try:

@@ -231,7 +231,7 @@ _COMPLETIONS = re.compile(
 )
 
 
-def completion_workers(before: ProcessTable, after: ProcessTable, own_pids: frozenset[int]) -> frozenset[int]:
+def completion_threads(before: ProcessTable, after: ProcessTable, own_pids: frozenset[int]) -> frozenset[int]:
     """The kernel's threads that ended our own I/O: those that end anybody's, where no other process moved a byte."""
     _, others_io = others_cpus_and_io_rate(before, after, own_pids)
     if others_io is None or others_io > 0:

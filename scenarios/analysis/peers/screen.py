@@ -107,7 +107,7 @@ class ScreenedMeasure(msgspec.Struct, frozen=True, kw_only=True):
         """The node's log over its peers' centre."""
         return self.logs[name] - self.centre_of(name)
 
-    def suspect_distance(self, margin: float) -> float:
+    def suspect_log_distance(self, margin: float) -> float:
         """Return how far off a node is no suspect: less than half of what matters is none either."""
         share = min(0.5, max(LAX, _MIN_SUSPECTS / len(self.logs)) / math.sqrt(self.beside))
         return max(normal_quantile(1 - share / 2) * self.spread, margin_edge(margin) / 2)
@@ -180,7 +180,7 @@ def _find_suspects(columns: Sequence[ScreenedMeasure], margin: float) -> dict[st
     places_by_name: dict[str, list[int]] = {}
     far: dict[str, float] = {}
     for place, column in enumerate(columns):
-        reach = column.suspect_distance(margin)
+        reach = column.suspect_log_distance(margin)
         for name in column.logs:
             distance = abs(column.log_over_centre(name))
             if distance > reach:
@@ -209,4 +209,4 @@ def smallest_detectable_share(column: ScreenedMeasure, margin: float, retest_hal
     `retest_half`: half of an interval of the retest, in logs; 0 where there was none.
     """
     sure = 1.645 * column.spread
-    return ratio_of(max(column.suspect_distance(margin) + sure, margin_edge(margin) + retest_half)) - 1
+    return ratio_of(max(column.suspect_log_distance(margin) + sure, margin_edge(margin) + retest_half)) - 1

@@ -210,7 +210,7 @@ def _max_others_bytes(now: MeasuredSurroundings) -> float:
     return inf if now.beside is None or now.attributed is None else now.beside + now.attributed
 
 
-def foreign_operations(now: MeasuredSurroundings) -> float | None:
+def foreign_operations_per_s(now: MeasuredSurroundings) -> float | None:
     """Others' operations a second on the devices, at least; None where our own cannot be counted (writes).
 
     No request of ours is smaller than a page, nor one of others on average: what they moved bounds their number.
@@ -290,11 +290,11 @@ def _requests_over_limit(
     history: Sequence[MeasuredSurroundings], now: MeasuredSurroundings
 ) -> list[InterferenceExcess]:
     """Small requests are few bytes, and keep a disk's head as busy as large ones."""
-    foreign = foreign_operations(now)
+    foreign = foreign_operations_per_s(now)
     least = max(MIN_OPERATIONS_PER_S, threshold_of("device").limit * now.operations / now.seconds)
     if foreign is None or foreign <= least:
         return []
-    usual = _quiet_level([foreign_operations(b) for b in history])
+    usual = _quiet_level([foreign_operations_per_s(b) for b in history])
     sudden = usual is not None and foreign > max(usual + least, LOUDER * usual)
     return [InterferenceExcess("device", Disturbance("device", figure=foreign, unit="IOPS"), sudden)]
 

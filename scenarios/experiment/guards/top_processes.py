@@ -13,7 +13,7 @@ from hostdx.probes.system.pulse import HostCounters, compute_host_rates, read_ho
 from hostdx.probes.system.running.culprit import (
     BusyProcess,
     Resource,
-    completion_workers,
+    completion_threads,
     find_dominant_process,
     loop_worker_pids,
     others_cpus_and_io_rate,
@@ -85,7 +85,7 @@ class CulpritSearch:
 
     def _our_kernel_workers(self, before: ProcessTable, after: ProcessTable) -> frozenset[int]:
         """The kernel's threads that work for us: for our loop devices, and those that end our own I/O."""
-        return loop_worker_pids(self._loops, before, after) | completion_workers(
+        return loop_worker_pids(self._loops, before, after) | completion_threads(
             before, after, self._our_processes()
         )
 

@@ -141,7 +141,7 @@ def first_quarters(slices: Sequence[WarmUpSlice]) -> list[FirstQuarter] | None:
     return quarters
 
 
-def longest_slice(
+def longest_slice_s(
     load: Workload, warm_up_slices: Sequence[WarmUpSlice], variants: int, affordable_s: float
 ) -> float:
     """Return the longest slice that is allowed: a window of half a second or of its operations, at most its bound.

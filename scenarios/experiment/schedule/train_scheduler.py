@@ -31,7 +31,7 @@ from hostdx.scenarios.experiment.schedule.slices import (
     ChosenSliceLength,
     WarmUpSlice,
     choose_slice_length,
-    longest_slice,
+    longest_slice_s,
     slice_length_event,
 )
 from hostdx.scenarios.experiment.scheduler import LoadScheduler, MeasuredGroups
@@ -221,7 +221,7 @@ class BatchScheduler(LoadScheduler):
         self._chosen_length = chosen = choose_slice_length(
             self._warm_up_slices,
             margin=self.carry.margin,
-            most_s=longest_slice(
+            most_s=longest_slice_s(
                 load, self._warm_up_slices, len(names), self.batches.affordable_s(AFFORDED_GROUPS)
             ),
             least_operations=load.slice_operations,

@@ -97,7 +97,7 @@ def read_discard_counters(host: Host, leaves: Sequence[str]) -> DiscardCounters 
     )
 
 
-def fstrim_claim(output: str) -> int | None:
+def claimed_bytes(output: str) -> int | None:
     """`/mnt: 3.9 GiB (4186771456 bytes) trimmed`; the number is there since util-linux 2.24, in other words before."""
     bytes_match = re.search(r"\(([0-9]{1,20}) bytes\)[^()]*$", output) or re.search(
         r":\s*([0-9]{1,20}) B\b", output
@@ -119,7 +119,7 @@ async def trim_and_wait(run: Run, action: Action, leaves: Sequence[str], pattern
             requested = after.bytes - before.bytes
         if before.requests is not None and after.requests is not None:
             requests = after.requests - before.requests
-    return TrimOutcome(fstrim_claim(applied.value), applied.value, requested, requests, rest_s)
+    return TrimOutcome(claimed_bytes(applied.value), applied.value, requested, requests, rest_s)
 
 
 async def _wait_for_rest(run: Run, leaves: Sequence[str], pattern: TrimPattern, ended: float) -> float | None:

@@ -404,7 +404,7 @@ def test_root_trusts_no_journal_in_a_folder_that_others_rule(
     apply(book, set_attribute(tmp_path), "r#1")
     path = abandon_journal(book)
     monkeypatch.setattr(
-        "hostdx.app.undo.journal.find_known_path_writers", lambda path: "/home/alice belongs to alice"
+        "hostdx.app.undo.journal.known_path_writers_text", lambda path: "/home/alice belongs to alice"
     )
     for act in (lambda: peek_journal(path), lambda: Journal.lock_existing(path), make_journal):
         with pytest.raises(Failure, match="belongs to alice, who can put other journals there"):

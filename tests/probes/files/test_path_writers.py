@@ -14,7 +14,7 @@ import pytest
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.output_file import write_bytes
 from hostdx.probes.files import path_writers as module
-from hostdx.probes.files.path_ownership import find_known_path_writers, find_root_objection
+from hostdx.probes.files.path_ownership import find_root_objection, known_path_writers_text
 from hostdx.probes.files.path_walk import UntrustedLink, locate_name
 from hostdx.probes.files.path_writers import PathWriters, other_writers
 from hostdx.probes.reading.captured.archive import unpack_archive
@@ -194,11 +194,11 @@ def test_an_unpacked_tar_carries_no_access_list_in(tmp_path: Path, monkeypatch: 
 def test_where_nobody_knows_root_runs_no_command_and_state_is_kept(
     ask: Callable[..., PathWriters], folder: dict[str, object], tmp_path: Path
 ) -> None:
-    """One line says why; `find_known_path_writers`, which decides about state and reports, has nothing to object."""
+    """One line says why; `known_path_writers_text`, which decides about state and reports, has nothing to object."""
     assert ask(**folder).unknown
     objection = find_root_objection(str(tmp_path))
     assert objection and "\n" not in objection
-    assert not find_known_path_writers(str(tmp_path))
+    assert not known_path_writers_text(str(tmp_path))
 
 
 @needs(ROOT)
@@ -213,4 +213,4 @@ def test_a_rule_file_with_an_acl_is_not_read_by_root(opened_to_alice: Path, tmp_
     assert files == () and len(problems) == 1
     (opened_to_alice / "other.toml").write_text("")
     assert trusted_files(opened_to_alice)[0] == ()
-    assert find_known_path_writers(str(opened_to_alice)) and find_root_objection(str(rule))
+    assert known_path_writers_text(str(opened_to_alice)) and find_root_objection(str(rule))

@@ -18,8 +18,8 @@ from hostdx.scenarios.dstate.location import (
     DeviceActivity,
     DeviceState,
     MountedDirectory,
+    count_scheduler_requests,
     is_suspended,
-    scheduler_requests,
 )
 from hostdx.scenarios.triage.knowledge.kernels import kernel_faults_of_release
 from tests.every_case import every_case
@@ -257,14 +257,14 @@ def test_no_remedy_sets_what_is_set_already(active: str) -> None:
 
 def test_what_the_scheduler_holds_is_read_from_its_tags(tmp_path: Path) -> None:
     host = Host(str(tmp_path))
-    assert isinstance(scheduler_requests(host, "sdb"), Absent)
+    assert isinstance(count_scheduler_requests(host, "sdb"), Absent)
     for queue, busy in ((0, 3), (1, 9)):
         folder = tmp_path / f"sys/kernel/debug/block/sdb/hctx{queue}"
         folder.mkdir(parents=True)
         (folder / "sched_tags").write_text(
             f"nr_tags=256\nnr_reserved_tags=0\nactive_queues=0\n\nbitmap_tags:\ndepth=256\nbusy={busy}\ncleared=1\n"
         )
-    assert scheduler_requests(host, "sdb") == 12
+    assert count_scheduler_requests(host, "sdb") == 12
     host.close()
 
 

@@ -15,7 +15,7 @@ from hostdx.probes import units
 from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.fstrim.ageing import ChurnBench
-from hostdx.scenarios.fstrim.measurement.trim import DiscardCounters, fstrim_claim, read_discard_counters
+from hostdx.scenarios.fstrim.measurement.trim import DiscardCounters, claimed_bytes, read_discard_counters
 from tests.app.launcher import argv, own_env, run_hostdx, start_hostdx
 from tests.fakes.held import open_private
 from tests.needs import need, one_always, program
@@ -56,7 +56,7 @@ def trim_and_count(disk: TrimDisk) -> tuple[int, int, int]:
     """What fstrim says, what the counters say, what the image really gave back."""
     asyncio.run(flush_disk(disk))
     bytes_before, before = disk.allocated_bytes, read_discard_counters(Host(), (disk.device,))
-    claim = fstrim_claim(sh("fstrim", "-v", str(disk.mountpoint)))
+    claim = claimed_bytes(sh("fstrim", "-v", str(disk.mountpoint)))
     discarded = -1
     for _ in range(100):  # XFS hands them over without waiting
         after = read_discard_counters(Host(), (disk.device,))

@@ -19,7 +19,7 @@ from hostdx.scenarios.fstrim.measurement.trim import (
     TrimOutcome,
     TrimPattern,
     block_size_after_warm_up,
-    fstrim_claim,
+    claimed_bytes,
     max_repeated_blocks,
     read_discard_counters,
     trim_and_wait,
@@ -51,7 +51,7 @@ GIB = 1 << 30
     ],
 )
 def test_the_number_in_what_fstrim_says(sentence: str, value: int | None) -> None:
-    assert fstrim_claim(sentence) == value
+    assert claimed_bytes(sentence) == value
 
 
 def test_what_is_known_is_dated_and_sourced() -> None:

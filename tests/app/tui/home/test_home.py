@@ -8,7 +8,7 @@ from textual._compositor import LayoutUpdate
 from textual.screen import Screen
 
 from hostdx.app.recordings import store
-from hostdx.app.recordings.interference import latest_foreign_rate as others
+from hostdx.app.recordings.interference import foreign_bytes_per_s_now as others
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.terminal.lines import Line, cell_width, flow_parts
 from hostdx.app.tui import theme

@@ -10,7 +10,7 @@ from hostdx.probes.system.running.culprit import (
     BusyGroup,
     BusyProcess,
     Resource,
-    completion_workers,
+    completion_threads,
     find_dominant_family,
     find_dominant_group,
     find_dominant_process,
@@ -147,4 +147,4 @@ def test_a_worker_that_ends_our_io_is_nobody_else(
         process(root, 20, "backup", 0, io=io_text(back))
         process(root, 30, "hostdx", 0, io=io_text(5 * written))
     looks = [read_process_table(host_at(root, at), io=True) for root, at in ((a, 1000), (b, 1001))]
-    assert (2 in completion_workers(*looks, frozenset({30}))) is is_ours
+    assert (2 in completion_threads(*looks, frozenset({30}))) is is_ours

@@ -24,7 +24,7 @@ from hostdx.scenarios.experiment.guards.interference import (
     InterferenceExcess,
     OthersUse,
     compute_surroundings,
-    foreign_operations,
+    foreign_operations_per_s,
     is_worth_repeating,
     list_excesses,
 )
@@ -92,7 +92,7 @@ def test_what_ours_wrote_into_the_page_cache_comes_to_the_disk_later() -> None:
 @pytest.mark.parametrize("attributed", [None, 300 * PAGE])
 def test_small_requests_all_along_are_few_bytes_and_told_all_the_same(attributed: int | None) -> None:
     now = msgspec.structs.replace(reads(1_000, foreign=600), attributed=attributed)
-    assert foreign_operations(now) == 600
+    assert foreign_operations_per_s(now) == 600
     lists = [list_excesses([now] * count, now) for count in range(6)]
     assert [[(item.kind, item.sudden) for item in block] for block in lists] == [[("device", False)]] * 6
     assert sudden_kinds([reads(1_000)], now) == ["device"]
@@ -101,7 +101,7 @@ def test_small_requests_all_along_are_few_bytes_and_told_all_the_same(attributed
 def test_small_requests_that_no_process_made_are_the_kernels_and_may_be_for_us() -> None:
     checkpoint = msgspec.structs.replace(reads(1_000, foreign=600), attributed=10 * PAGE)
     assert list_excesses([], checkpoint) == []
-    assert foreign_operations(msgspec.structs.replace(checkpoint, exact=False)) is None
+    assert foreign_operations_per_s(msgspec.structs.replace(checkpoint, exact=False)) is None
 
 
 def test_a_commit_of_the_journal_under_metadata_is_no_neighbour() -> None:
