@@ -379,6 +379,9 @@ class Shell(KeysFromKeymap, AppRequests):
         if isinstance(event, events.Key) and self.message:
             self.message = ""
             self.call_after_refresh(self.draw)
+        if isinstance(event, events.Key) and event.key == "escape" and self.screen.selections:
+            self.screen.clear_selection()
+            return
         if isinstance(event, events.Key) and isinstance(self.screen, Base) and self.screen.keeps_key(event):
             return
         await super().on_event(event)
@@ -450,10 +453,15 @@ class Shell(KeysFromKeymap, AppRequests):
         self.exit(0)
 
     def action_interrupt(self) -> None:
-        """Ctrl-C. On a run under way it is asked what is meant: elsewhere it would have stopped the run."""
+        """Ctrl-C copies what the mouse has selected. Else, on a run under way, it is asked what is meant: elsewhere
+        it would have stopped the run."""
         from hostdx.app.tui.screens.ask import ChoiceScreen
         from hostdx.app.tui.screens.run import RunScreen
 
+        if selected_text := self.screen.get_selected_text():
+            self.screen.clear_selection()
+            self.copy(selected_text, "the selection")
+            return
         if self._feed is None or not self._feed.is_growing or not isinstance(self.screen, RunScreen):
             self.exit(0)
             return

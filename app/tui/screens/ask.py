@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Completer: TypeAlias = Callable[[str, Callable[[str, str], None]], None]
 EDITING = {binding.key: binding.action for binding in Binding.make_bindings(Input.BINDINGS)}
 EDITING["ctrl+h"] = EDITING["backspace"]  # what some terminals send for it
+STEPS = {"up": -1, "down": 1}
 TAKEN_BY_THE_APP = ("ctrl+c", "ctrl+q")
 
 
@@ -55,7 +56,7 @@ class HarmlessCells(Highlighter):
 class AskScreen(ModalScreen[str | None]):
     """Gives the text, None for Esc. `changed` is called at every keystroke; `check` says what is wrong with it;
     `complete` is asked at Tab and gives the words as far as they are certain, and the choices beyond that. Up and Down
-    bring back the value that stood there at first."""
+    `move` the cursor of a list, or bring back the value that stood there at first."""
 
     DEFAULT_CSS = """
     AskScreen { background: transparent; align: left bottom; layout: vertical; }
@@ -78,6 +79,7 @@ class AskScreen(ModalScreen[str | None]):
         check: Callable[[str], str] | None = None,
         complete: Completer | None = None,
         replaced: bool = False,
+        move: Callable[[int], None] | None = None,
     ) -> None:
         """`replaced`: the value that stands there is selected, so the first letter takes its place."""
         super().__init__()
@@ -89,7 +91,7 @@ class AskScreen(ModalScreen[str | None]):
         cells = HarmlessCells(ascii_only=cast("ShellCommands", self.app).ascii_only)
         self._field = Input(value, id="field", highlighter=cells, compact=True)
         self._field.can_focus, self._field.cursor_blink = False, False  # a blinking cursor costs 1.9 kB/s
-        self._changed, self._check, self._complete = changed, check, complete
+        self._changed, self._check, self._complete, self._move = changed, check, complete, move
         self._answered = False
         self._later_keys: list[events.Key] = []  # typed behind the answer: they are for the screen below
 
@@ -122,7 +124,9 @@ class AskScreen(ModalScreen[str | None]):
         elif event.key == "tab" and self._complete is not None:
             asked = self._field.value
             self._complete(asked, lambda words, choices: self._apply_completion(asked, words, choices))
-        elif event.key in ("up", "down"):
+        elif event.key in STEPS and self._move is not None:
+            self._move(STEPS[event.key])
+        elif event.key in STEPS:
             self._set_value(self._first_value)
         elif event.character is not None and event.is_printable:
             self._insert_text(event.character)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
+from textual.geometry import Offset
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -68,7 +69,7 @@ class Base(KeysFromKeymap, Screen[object]):
         Binding("tab", "app.focus_next", "next list", show=False),
         Binding("shift+tab", "app.focus_previous", "previous list", show=False),
         # Textual would copy a selection
-        Binding("ctrl+c", "app.interrupt", "quit; a run continues", show=False),
+        Binding("ctrl+c", "app.interrupt", "copy, or quit; a run continues", show=False),
     ]
     title_words: ClassVar[str] = ""  # what the palette and the key list call this screen
 
@@ -116,6 +117,12 @@ class Base(KeysFromKeymap, Screen[object]):
         yield DrawnPanel(self._small_notice, id="small")
         yield KeyBar()
 
+    def _compositor_refresh(self) -> None:
+        """Below a question Textual would paint all of the screen with each change of a part: 42 kB a letter."""
+        super()._compositor_refresh()
+        if self is not self.app.screen:
+            self._repaint_required = False
+
     def _small_notice(self, _width: int, _height: int) -> list[Line]:
         return [
             text_line("hostdx needs 60x20 cells.", "strong"),
@@ -123,6 +130,13 @@ class Base(KeysFromKeymap, Screen[object]):
             text_line("Make it larger; nothing is lost.", "dim"),
             text_line("q quits"),
         ]
+
+    def get_widget_and_offset_at(self, x: int, y: int) -> tuple[Widget | None, Offset | None]:
+        """Return each cell of a panel as one that the mouse can select."""
+        widget, offset = super().get_widget_and_offset_at(x, y)
+        if isinstance(widget, Panel):
+            offset = Offset(x, y) - widget.region.offset
+        return widget, offset
 
     def keeps_key(self, event: events.Key) -> bool:
         """Return True for a key that the screen keeps for later: it cannot act on it yet."""
@@ -240,5 +254,6 @@ class Base(KeysFromKeymap, Screen[object]):
                 self.call_later(self.confirm_filter)
 
         self.app.push_screen(
-            AskScreen("filter", before, changed=apply_filter, hint=self.filter_hint), finish_filter
+            AskScreen("filter", before, changed=apply_filter, hint=self.filter_hint, move=target.move_within),
+            finish_filter,
         )

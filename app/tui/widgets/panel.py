@@ -11,11 +11,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
 from textual.reactive import Reactive
 from textual.screen import Screen
+from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from hostdx.app.tui.commands import ShellCommands
 
 REDRAWN_S = 0.9
+SELECTED = Style(reverse=True)
+FRAME = " │"
 
 
 def has_borders(screen: Screen[object]) -> bool:
@@ -127,6 +131,8 @@ class Panel(NonScrollingWidget):
 
     def on_click(self, event: events.Click) -> None:
         """What lies under the pointer; right of a row's words, what the row opens if it is one thing alone."""
+        if self.screen.selections:  # the end of a drag
+            return
         line = self._drawn[event.y] if event.y < len(self._drawn) else []
         end = 0
         for part, role in line:
@@ -229,9 +235,25 @@ class Panel(NonScrollingWidget):
         if not self._drawn or self._theme != self.app.theme:
             self._update(width, height)
         ground = role_style(self.app.theme, "text")
-        if y < len(self._strips):
-            return self._strips[y].adjust_cell_length(width, ground)
-        return Strip.blank(width, ground)
+        if y >= len(self._strips):
+            return Strip.blank(width, ground)
+        strip = self._strips[y].adjust_cell_length(width, ground)
+        if self.text_selection is None or (span := self.text_selection.get_span(y)) is None:
+            return strip
+        start, end = _cells_of_span(span, width)
+        before, selected, after = strip.crop(0, start), strip.crop(start, end), strip.crop(end, width)
+        return Strip.join([before, selected.apply_style(SELECTED), after])
+
+    def get_selection(self, selection: Selection) -> tuple[str, str]:
+        """What the mouse has selected, without the frame and the blanks at the ends of lines."""
+        spans = [(strip, selection.get_span(y)) for y, strip in enumerate(self._strips)]
+        rows = [strip.crop(*_cells_of_span(span, strip.cell_length)).text for strip, span in spans if span]
+        return "\n".join(row.strip(FRAME) if FRAME[-1] in row else row.rstrip() for row in rows), "\n"
+
+
+def _cells_of_span(span: tuple[int, int], width: int) -> tuple[int, int]:
+    start, end = span
+    return start, width if end < 0 else end
 
 
 class DrawnPanel(Panel):

@@ -50,8 +50,8 @@ class Picker(Panel, can_focus=True):
     BINDINGS = [
         Binding("up,k", "move(-1)", "up", show=False),
         Binding("down,j", "move(1)", "down", show=False),
-        Binding("pageup", "move(-10)", "page up", show=False),
-        Binding("pagedown", "move(10)", "page down", show=False),
+        Binding("pageup", "page(-1)", "page up", show=False),
+        Binding("pagedown", "page(1)", "page down", show=False),
         Binding("home,g", "move(-100000)", "first", show=False),
         Binding("end,G", "move(100000)", "last", show=False),
         Binding("enter", "choose", "open"),
@@ -190,17 +190,20 @@ class Picker(Panel, can_focus=True):
         return out
 
     def action_move(self, by: int) -> None:
+        wanted = self.index + by
+        if abs(by) > 1 or 0 <= wanted < len(self.shown_rows) or not self._move_to_neighbour(by):
+            self.move_within(by)
+
+    def action_page(self, by: int) -> None:
+        """By what the list shows at once; never to another list."""
+        self.move_within(by * max(2, len(set(self._items) - {-1}) - 1))
+
+    def move_within(self, by: int) -> None:
         shown = self.shown_rows
-        if not shown:
-            self._move_to_neighbour(by)
-            return
-        index = self.index
-        wanted = index + by
-        if abs(by) == 1 and not 0 <= wanted < len(shown) and self._move_to_neighbour(by):
-            return
-        self._key = shown[min(len(shown) - 1, max(0, wanted))].key
-        self.redraw()
-        self.post_message(self.Moved())
+        if shown:
+            self._key = shown[min(len(shown) - 1, max(0, self.index + by))].key
+            self.redraw()
+            self.post_message(self.Moved())
 
     def _move_to_neighbour(self, by: int) -> bool:
         """Over the edge of the list goes to the neighbouring one, where there is one that way."""
@@ -227,7 +230,7 @@ class Picker(Panel, can_focus=True):
             self.post_message(self.Chosen(self, self.selected_key))
 
     def on_click(self, event: events.Click) -> None:
-        index = self._items[event.y] if event.y < len(self._items) else -1
+        index = self._items[event.y] if event.y < len(self._items) and not self.screen.selections else -1
         shown = self.shown_rows
         if 0 <= index < len(shown):
             chosen = self.has_focus and shown[index].key == self.selected_key

@@ -15,8 +15,8 @@ class Reader(Panel, can_focus=True):
     BINDINGS = [
         Binding("up,k", "scroll(-1)", "up", show=False),
         Binding("down,j", "scroll(1)", "down", show=False),
-        Binding("pageup", "scroll(-15)", "page up", show=False),
-        Binding("pagedown", "scroll(15)", "page down", show=False),
+        Binding("pageup", "page(-1)", "page up", show=False),
+        Binding("pagedown", "page(1)", "page down", show=False),
         Binding("home,g", "scroll(-100000)", "top", show=False),
         Binding("end,G", "scroll(100000)", "bottom", show=False),
     ]
@@ -45,6 +45,10 @@ class Reader(Panel, can_focus=True):
     def action_scroll(self, by: int) -> None:
         self._top = max(0, self._top + by)
         self.redraw()
+
+    def action_page(self, by: int) -> None:
+        """By what is seen at once; its last line stays, as the line to go on from."""
+        self.action_scroll(by * max(1, self.size.height - 2))
 
     def find(self, words: str) -> bool:
         """To the next line with these words after the last one that was found, and round; False without any."""

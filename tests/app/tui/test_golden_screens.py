@@ -161,7 +161,7 @@ async def test_two_kernels_compared(size: str, tmp_path: Path) -> None:
         app.push_screen(ReportScreen("comparison", document))
         await settle(pilot)
         compare_golden(f"comparison-{size}", grid(app))
-        await keys(pilot, "pagedown")
+        await keys(pilot, *["down"] * 15)
         compare_golden(f"comparison-effects-{size}", grid(app))
 
 
