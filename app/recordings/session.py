@@ -22,7 +22,7 @@ AnyValue = TypeVar("AnyValue")
 AResult = TypeVar("AResult", bound=ev.Result)
 
 
-def pair_key(event: ev.RunningEstimate | ev.RunVerdict) -> tuple[str, str, str, str]:
+def compared_pair_key(event: ev.RunningEstimate | ev.RunVerdict) -> tuple[str, str, str, str]:
     return (event.workload, event.metric, event.baseline, event.variant)
 
 
@@ -143,7 +143,7 @@ class RunSession:
             event = msgspec.structs.replace(event, smallest_effect=smallest_effect_of(event.ci95))
         if event.order is None and event.is_judged and event.groups:
             event = apply_order_guard(event, self._order_effect(event))
-        self.verdicts[pair_key(event)] = event
+        self.verdicts[compared_pair_key(event)] = event
 
     def _order_effect(self, verdict: ev.RunVerdict) -> OrderEffect | None:
         logs, firsts = [], []
@@ -286,7 +286,7 @@ _FOLDS: dict[type, Callable[[RunSession, Any], None]] = {
     ev.SampleTaken: lambda s, e: s.samples.setdefault(e.series, []).append(e),
     ev.ProcessTreeSample: lambda s, e: s.inside.setdefault(e.variant, []).append(e),
     ev.Group: RunSession._fold_group,
-    ev.RunningEstimate: lambda s, e: s.estimates.__setitem__(pair_key(e), e),
+    ev.RunningEstimate: lambda s, e: s.estimates.__setitem__(compared_pair_key(e), e),
     ev.RunVerdict: RunSession._fold_verdict,
     ev.SeriesVerdict: lambda s, e: s.series.append(e),
     ev.Guard: lambda s, e: s.guards.append(e),
@@ -327,8 +327,8 @@ CAPS: dict[type, SessionCap] = {
         "variants with samples inside their runs", 64, lambda s: s.inside, lambda e: e.variant
     ),
     ev.Group: SessionCap("workloads' groups", 500, lambda s: s.groups, lambda e: e.workload),
-    ev.RunningEstimate: SessionCap("estimates", 1_000, lambda s: s.estimates, pair_key),
-    ev.RunVerdict: SessionCap("verdicts", 1_000, lambda s: s.verdicts, pair_key),
+    ev.RunningEstimate: SessionCap("estimates", 1_000, lambda s: s.estimates, compared_pair_key),
+    ev.RunVerdict: SessionCap("verdicts", 1_000, lambda s: s.verdicts, compared_pair_key),
     ev.SeriesVerdict: SessionCap("verdicts on series", 500, lambda s: s.series),
     ev.Guard: SessionCap("disturbances", 5_000, lambda s: s.guards),
     ev.Watched: SessionCap("looks of the guards", 20_000, lambda s: s.watched),

@@ -13,7 +13,7 @@ from hostdx.app.report.wording import (
     is_measured,
     log_effect_size,
     metric_title,
-    missable_everywhere_text,
+    missable_in_each_text,
     series_sentence,
     variant_title,
     verdict_role,
@@ -239,7 +239,7 @@ def _undecided_answer(session: RunSession, verdicts: list[ev.RunVerdict]) -> Hea
         first = (open_ones or rest)[0]
         parts = (verdict_sentence(session, first), resolution_words(first))
         return HeadlineAnswer("; ".join(filter(None, parts)), "unknown", first)
-    missable_text = missable_everywhere_text(open_ones)
+    missable_text = missable_in_each_text(open_ones)
     could = f" ({missable_text})" if missable_text else ""
     missed = [v for v in rest if v not in open_ones]
     texts = [

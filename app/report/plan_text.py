@@ -30,7 +30,7 @@ def plan_rows(plan: Plan) -> list[PlanRow]:
     """Everything below the question. A row with the role `picture` is a line of a drawing."""
     rows = [PlanRow("✗ cannot", plan.refusal, "critical"), PlanRow("", "")] if plan.refusal else []
     row_name = "compares" if len(plan.variants) > 1 else "measures"
-    rows += _named_rows(row_name, variant_lines(plan))
+    rows += _named_rows(row_name, variant_column_lines(plan))
     if plan.differs:
         rows.append(PlanRow("", differences_text(plan), "dim"))
     rows += [PlanRow("", sentence, "dim") for sentence in plan.common]
@@ -58,7 +58,7 @@ def differences_text(plan: Plan) -> str:
     return f"they also differ in: {differences}; verdicts therefore hold for “this stack”: all of it together"
 
 
-def variant_lines(plan: Plan) -> list[str]:
+def variant_column_lines(plan: Plan) -> list[str]:
     """The variants in columns: what each is called, what it is, its details."""
     same = all(v.label in ("", v.id) for v in plan.variants)
     columns = [(v.id, "" if same else v.label, v.detail) for v in plan.variants]

@@ -125,7 +125,7 @@ def emulation_text(subject: str) -> str:
     return f"{subject}'s CPU is emulated (QEMU without KVM): no figure here is that of a real machine"
 
 
-def missable_everywhere_text(verdicts: Iterable[ev.RunVerdict]) -> str:
+def missable_in_each_text(verdicts: Iterable[ev.RunVerdict]) -> str:
     """Return `a difference below 3.3 % could be missed`: in each of these; empty where none says it."""
     shares = _seen_shares(verdicts)
     return units.missable_difference_text(max(shares)) if shares else ""

@@ -11,7 +11,7 @@ from hostdx.app.report.plan_text import (
     change_rows,
     differences_text,
     plan_rows,
-    variant_lines,
+    variant_column_lines,
     written_text,
 )
 from hostdx.app.terminal.glyphs import clean_text
@@ -214,7 +214,7 @@ def _key_if_able(key: str, words: str, able: Set[str] | None = None) -> Line:
 
 def _compared_lines(plan: Plan, width: int) -> list[Line]:
     out: list[Line] = []
-    for number, words in enumerate(variant_lines(plan)):
+    for number, words in enumerate(variant_column_lines(plan)):
         rows = wrap_text(words, width - 2) if len(words) > width - 2 else [text_line(words)]
         marked: Line = [("● " if not number else "○ ", ROLES[number % len(ROLES)])]
         out += [[*(marked if not n else text_line("  ")), *row] for n, row in enumerate(rows)]

@@ -21,7 +21,7 @@ _KIND_WORDS = {
 }  # fmt: skip
 
 
-def describe_kind(mode: int) -> str:
+def describe_file_kind(mode: int) -> str:
     """Return what is no regular file, in words."""
     return _KIND_WORDS.get(stat.S_IFMT(mode), "something else")
 
@@ -52,7 +52,7 @@ def reopen_regular(path_fd: int, path: str) -> int:
     try:
         mode = os.fstat(path_fd).st_mode
         if not stat.S_ISREG(mode):
-            raise OSError(errno.EINVAL, f"{describe_kind(mode)}, not a regular file", path)
+            raise OSError(errno.EINVAL, f"{describe_file_kind(mode)}, not a regular file", path)
         return os.open(f"/proc/self/fd/{path_fd}", _READ)
     finally:
         os.close(path_fd)

@@ -16,12 +16,12 @@ _FORM = lazy_pattern(r"\\(\\|x[89a-f][0-9a-f]|ud[89a-f][0-9a-f]{2})")
 _BACKSLASHES = (b"\\\\", b"\\u005")  # how JSON spells one
 
 
-def escape_text(text: str) -> str:
+def escape_undecodable(text: str) -> str:
     """The text form: always UTF-8."""
     return _RAW.sub(lambda match: "\\" + _escape_code(match[0]), text)
 
 
-def unescape_text(text: str) -> str:
+def unescape_undecodable(text: str) -> str:
     """Return what it stands for. A backslash that begins no escape of ours, as of an earlier version, stays."""
     return _FORM.sub(lambda match: _decode_escape(match[1]), text)
 
@@ -34,7 +34,7 @@ def encode(value: object, order: Literal["deterministic"] | None = None) -> byte
             return data
     except UnicodeEncodeError:
         pass
-    return msgspec.json.encode(_map_strings(msgspec.to_builtins(value), escape_text), order=order)
+    return msgspec.json.encode(_map_strings(msgspec.to_builtins(value), escape_undecodable), order=order)
 
 
 class Decoder:
@@ -47,7 +47,7 @@ class Decoder:
     def decode(self, document: bytes) -> Any:
         if not any(spelt in document for spelt in _BACKSLASHES):
             return self._plain.decode(document)
-        tree = _map_strings(msgspec.json.decode(document), unescape_text)
+        tree = _map_strings(msgspec.json.decode(document), unescape_undecodable)
         try:
             return msgspec.convert(tree, self._kind, str_keys=True)
         except UnicodeEncodeError:

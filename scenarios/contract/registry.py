@@ -59,7 +59,7 @@ def check_declaration(scenario: Scenario) -> None:
         raise ImportError(f"its text {unprintable[:40]!r} holds what a terminal obeys")
 
 
-def bundled_names() -> tuple[str, ...]:
+def bundled_scenario_ids() -> tuple[str, ...]:
     """Return the ids of the scenarios that hostdx itself brings: the folders with a `scenario.py`."""
     return tuple(sorted(path.parent.name for path in SCENARIOS.glob("*/scenario.py")))
 
@@ -67,7 +67,7 @@ def bundled_names() -> tuple[str, ...]:
 def scenario_names() -> tuple[str, ...]:
     """Return every id; `offer_sort_key` gives the order in which a person is offered the scenarios."""
     others = (entry.name for entry in other_package.entry_points_of(GROUP))
-    return tuple(sorted({*bundled_names(), *filter(NAME.fullmatch, others)}))
+    return tuple(sorted({*bundled_scenario_ids(), *filter(NAME.fullmatch, others)}))
 
 
 def offer_sort_key(scenario: Scenario) -> tuple[bool, float]:
@@ -79,7 +79,7 @@ def load_scenario(name: str) -> Scenario:
     """Return the scenario of that id. Raise KeyError for an unknown one, and whatever another package's module
     raises.
     """
-    if name in bundled_names():
+    if name in bundled_scenario_ids():
         module = import_module(f"hostdx.scenarios.{name}.scenario")
         for kind in vars(module).values():
             if (

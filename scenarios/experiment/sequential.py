@@ -42,7 +42,7 @@ from hostdx.scenarios.experiment.statistics.stats import (
     sample_deviation,
     slower_pair_share,
 )
-from hostdx.scenarios.experiment.wording import places_text
+from hostdx.scenarios.experiment.wording import file_sets_limit_text
 
 GROUPS_BEFORE_FIRST_ANALYSIS = 6  # groups, as many as the first look has
 _MIN_GROUPS = 3  # with two groups Student's interval spans everything
@@ -274,7 +274,7 @@ class SequentialComparison:
         needed = None if ruling.is_decided else groups_needed(spread, groups, self.margin, spreads)
         by_places = needed is not None and math.isinf(needed)
         seconds = None if needed is None or by_places or group_seconds is None else needed * group_seconds
-        places = places_text(spreads) if by_places and spreads else ""
+        places = file_sets_limit_text(spreads) if by_places and spreads else ""
         reasons = {
             UndecidedReason.TOO_FEW: f"{groups} groups where {self.min_groups} are needed",
             UndecidedReason.OVERLAP: (

@@ -28,9 +28,9 @@ from hostdx.scenarios.experiment.trend import (
     PerGB,
     assumed_autocorrelation,
     conclude_trend,
+    cumulative_gigabytes,
     explain_trend,
     fit_rounds,
-    gigabytes_written,
     trend_estimate,
 )
 
@@ -245,7 +245,7 @@ def _explain_trend(trend: Trend, treatment: str) -> str:
 def _relative_change_per_gb(
     ys: Sequence[float], written: Sequence[float] | None, steps: Sequence[Sequence[float]]
 ) -> PerGB:
-    xs = gigabytes_written(written, len(ys))
+    xs = cumulative_gigabytes(written, len(ys))
     fit = None if xs is None else _fit_steps(xs, steps, ys)
     if fit is None:
         return None, None

@@ -158,7 +158,7 @@ def trend_estimate(
     return rule.EffectEstimate(total, total - half, total + half, edge, within=within)
 
 
-def gigabytes_written(written: Sequence[float] | None, rounds: int) -> list[float] | None:
+def cumulative_gigabytes(written: Sequence[float] | None, rounds: int) -> list[float] | None:
     """Return the GB written since the first round; None where a round's are not known, or nothing was written."""
     if written is None or len(written) != rounds or written[-1] <= written[0]:
         return None
@@ -168,7 +168,7 @@ def gigabytes_written(written: Sequence[float] | None, rounds: int) -> list[floa
 def _relative_change_per_gb(
     ys: Sequence[float], written: Sequence[float] | None, correlation: float
 ) -> PerGB:
-    xs = gigabytes_written(written, len(ys))
+    xs = cumulative_gigabytes(written, len(ys))
     if xs is None:
         return None, None
     line = fit_line(xs, ys, correlation)

@@ -116,7 +116,7 @@ def scatter_words(pairs: int, place: float, within: float) -> str:
     )
 
 
-def places_text(scatter: FileSetScatter) -> str:
+def file_sets_limit_text(scatter: FileSetScatter) -> str:
     """Return why no further group would decide it."""
     differ = f"the file sets of one directory differ by ±{100 * math.expm1(scatter.place):.1f} %"
     return f"{differ}, and {scatter.all_pairs} pairs of them allow no narrower interval"

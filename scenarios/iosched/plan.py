@@ -87,8 +87,8 @@ def _format_needed_seconds(setup: SchedulerSetup) -> list[str]:
 
 def _left_out_lines(setup: SchedulerSetup, on: ScheduledDisks) -> tuple[str, ...]:
     lines: list[str] = []
-    if setup.unreached_jobs:
-        titles = ", ".join(dict.fromkeys(f"{job.mix.title} ({job.variant})" for job in setup.unreached_jobs))
+    if setup.too_long_jobs:
+        titles = ", ".join(dict.fromkeys(f"{job.mix.title} ({job.variant})" for job in setup.too_long_jobs))
         lines.append(
             f"{titles}: not within {setup.budget_s:.0f} s; --budget {math.ceil(setup.needed_s)} measures everything"
         )

@@ -64,7 +64,7 @@ class SchedulerSetup(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
     @property
-    def unreached_jobs(self) -> tuple[PairLoad, ...]:
+    def too_long_jobs(self) -> tuple[PairLoad, ...]:
         """Return what the budget is too short for."""
         return tuple(job for job in self.jobs if not job.allotted_s)
 

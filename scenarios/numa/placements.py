@@ -110,7 +110,7 @@ def loopback_placements(
     )
 
 
-def full_placements(allowed: frozenset[int]) -> tuple[WorkerPlacement, WorkerPlacement]:
+def full_free_and_pinned(allowed: frozenset[int]) -> tuple[WorkerPlacement, WorkerPlacement]:
     """All slots filled: a worker a CPU, left alone or each on its own."""
     cpus = sorted(allowed)
     return _make_placement(UNPINNED, [cpus] * len(cpus)), _make_placement(EACH_PINNED, [[n] for n in cpus])

@@ -19,7 +19,7 @@ from hostdx.scenarios.numa.measurement.trains import ASKING, STREAMING, Placemen
 from hostdx.scenarios.numa.picture import draw_picture
 from hostdx.scenarios.numa.placements import (
     choose_placements,
-    full_placements,
+    full_free_and_pinned,
     loopback_placements,
     variant_line,
     why_placement_untestable,
@@ -118,7 +118,7 @@ def _plan_comparisons(
             (
                 _make_workload("placement-full", f"zlib, all {len(usable.cpus)} CPUs", WORK),
                 WORK,
-                tuple(PlacementSide(p) for p in full_placements(usable.cpus)),
+                tuple(PlacementSide(p) for p in full_free_and_pinned(usable.cpus)),
             )
         )
     if (both := _near_and_far(reach)) is not None:

@@ -151,7 +151,7 @@ _FORBIDDING = (
 )
 
 
-def why_no_namespaces(host: Host) -> str:
+def no_namespaces_reason(host: Host) -> str:
     """Empty where nothing speaks against it; the kernel has the last word."""
     if not host.path_exists("/proc/self/ns/net"):
         return "this kernel has no network namespaces (CONFIG_NET_NS)"

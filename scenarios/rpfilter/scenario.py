@@ -43,10 +43,10 @@ from hostdx.scenarios.rpfilter.plan import (
     RATES_S,
     STEPS,
     budget_s,
+    no_namespaces_reason,
     plan_fields,
     routes_of,
     seconds_needed,
-    why_no_namespaces,
     workloads_to_compare,
 )
 from hostdx.scenarios.rpfilter.results import AtLineRate, CostResult
@@ -74,7 +74,7 @@ class Rpfilter(Scenario):
             return "a captured tree can be read (triage), not measured"
         if not find_tool("nft"):
             return "nft is not installed (package nftables): the checks can be read (`hostdx triage`), not measured"
-        why = why_no_namespaces(host)
+        why = no_namespaces_reason(host)
         return f"{why}; the checks can be read (`hostdx triage`), not measured" if why else ""
 
     def prepare(self, host: Host, options: OptionMap) -> PreparedRun:

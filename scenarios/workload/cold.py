@@ -10,7 +10,7 @@ from string import Template
 from hostdx.probes.children.own_module import own_module
 from hostdx.probes.engine.command.supervised import CommandOrder, Supervisors
 from hostdx.probes.engine.measured import MeasurementInvalid
-from hostdx.probes.files.safe_read import describe_kind, open_path_only
+from hostdx.probes.files.safe_read import describe_file_kind, open_path_only
 from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.units import format_size
 from hostdx.scenarios.contract.action import Action
@@ -57,7 +57,7 @@ def explain_undroppable(path: str) -> str:
     mode = os.fstat(looked).st_mode
     os.close(looked)
     fit = stat.S_ISREG(mode) or stat.S_ISDIR(mode)
-    return "" if fit else f"--cold: {path}: {describe_kind(mode)}; name a file or a folder"
+    return "" if fit else f"--cold: {path}: {describe_file_kind(mode)}; name a file or a folder"
 
 
 class CacheDropper:

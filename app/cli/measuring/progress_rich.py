@@ -12,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.text import Text
 
 from hostdx.app.cli.measuring.progress import QuietProgress, UnrepeatedEvents, time_left_suffix
-from hostdx.app.recordings.session import RunSession, pair_key
+from hostdx.app.recordings.session import RunSession, compared_pair_key
 from hostdx.app.report.wording import interval_text, ratio_text, workload_title
 from hostdx.app.terminal import output
 from hostdx.app.terminal.printable import make_printable
@@ -91,7 +91,7 @@ class DrawnProgress(QuietProgress):
             if now.done is not None:
                 parts.append(ProgressBar(total=1.0, completed=now.done, width=40))
         for estimate in list(session.estimates.values())[-3:]:
-            if pair_key(estimate) not in session.verdicts:
+            if compared_pair_key(estimate) not in session.verdicts:
                 parts.append(
                     Text(make_printable(self._estimate_text(estimate)), no_wrap=True, overflow="ellipsis")
                 )

@@ -41,11 +41,11 @@ def export(
     Reads recordings, other tools' results, triages, the folder of a fleet run, and the recordings of a baseline
     (`watch`: this host's nights). A file that cannot be read is named, and the others are exported.
     """
-    from hostdx.app.features.export.schema import document_schema, schema_names, table_schemas_document
+    from hostdx.app.features.export.schema import document_schema, schema_names, table_columns_document
     from hostdx.app.report.json_document import to_json_text
 
     if schema:
-        print_result(to_json_text(table_schemas_document()))
+        print_result(to_json_text(table_columns_document()))
         return 0
     if document is not None:
         if document not in schema_names():

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Literal, TypeAlias
 import msgspec
 
 from hostdx.app.features.export.rows import Cells
-from hostdx.app.features.export.schema import COLUMNS, ColumnSchema, table_schemas_document
+from hostdx.app.features.export.schema import COLUMNS, ColumnSchema, table_columns_document
 from hostdx.app.report.json_document import to_json_text
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.app.terminal.printable import make_cell_printable, make_json_printable
@@ -149,7 +149,7 @@ class ExportFolder:
                 raise self._write_failure(error) from None
         try:
             with self._create_file(SCHEMA_FILE) as file:
-                file.write(to_json_text(table_schemas_document()).encode() + b"\n")
+                file.write(to_json_text(table_columns_document()).encode() + b"\n")
         except OSError as error:
             raise self._write_failure(error) from None
 

@@ -41,7 +41,7 @@ COLUMN_MEANINGS = {
 }
 
 
-def table_schemas_document() -> dict[str, Json]:
+def table_columns_document() -> dict[str, Json]:
     """Return the document of `export --schema`."""
     tables: dict[str, Json] = {
         table: [msgspec.to_builtins(column) for column in columns] for table, columns in COLUMNS.items()

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hostdx.app.features.imports import recording as imported
 from hostdx.app.terminal.failure import Failure
 from hostdx.probes.reading.host import Host, OutOfTime
-from hostdx.probes.reading.lossless_json import Decoder, encode, escape_text, unescape_text
+from hostdx.probes.reading.lossless_json import Decoder, encode, escape_undecodable, unescape_undecodable
 from hostdx.probes.reading.parsed_toml import parse_toml
 from hostdx.probes.reading.patterns import matches_glob, words_every_match_needs
 from hostdx.probes.reading.time_limit import iterate_in_time
@@ -70,9 +70,9 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()))  # with lone surrogates
 @example(b"\\\\\\xe9\xe9\\")
 @example("ré\ud7ff".encode())
 def test_every_byte_string_comes_back(path: bytes) -> None:
-    form = escape_text(path.decode("utf-8", "surrogateescape"))
+    form = escape_undecodable(path.decode("utf-8", "surrogateescape"))
     form.encode("utf-8", "strict")
-    assert unescape_text(form).encode("utf-8", "surrogateescape") == path
+    assert unescape_undecodable(form).encode("utf-8", "surrogateescape") == path
 
 
 @given(st.dictionaries(ANY_TEXT, ANY_TEXT))

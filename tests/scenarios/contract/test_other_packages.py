@@ -95,7 +95,7 @@ def test_a_users_interrupt_ends_what_imports_a_package(
 
 def test_a_name_that_is_none_is_not_listed(entries: list[metadata.EntryPoint]) -> None:
     entries += [metadata.EntryPoint(name, "x:X", GROUP) for name in (f"a{ESCAPE}", "--yes", "a b", "storage")]
-    assert registry.scenario_names() == registry.bundled_names()
+    assert registry.scenario_names() == registry.bundled_scenario_ids()
 
 
 @pytest.mark.parametrize(("group", "expected"), [("hostdx.scenarios", ["thp"]), ("other.scenarios", [])])

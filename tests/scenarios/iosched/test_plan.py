@@ -58,11 +58,11 @@ def plan_setup(tmp_path, monkeypatch):  # type: ignore[no-untyped-def]
 
 def test_a_budget_that_is_too_short_names_what_is_not_measured(plan_setup) -> None:  # type: ignore[no-untyped-def]
     setup = plan_setup(scheduler=["bfq", "none"], budget=480)
-    assert {job.variant for job in setup.unreached_jobs} == {"none"}
+    assert {job.variant for job in setup.too_long_jobs} == {"none"}
     left_out = _left_out_lines(setup, setup.target)
     assert "eight random readers (none)" in left_out[0] and "not within 480 s" in left_out[0]
     needed_s = float(left_out[0].split("--budget ")[1].split()[0])
-    assert not plan_setup(scheduler=["bfq", "none"], budget=needed_s).unreached_jobs
+    assert not plan_setup(scheduler=["bfq", "none"], budget=needed_s).too_long_jobs
     seconds = _format_needed_seconds(setup)
     assert len(seconds) == 2 and "needs for bfq at least 471 s" in seconds[0]
 
@@ -93,7 +93,7 @@ def test_only_a_hard_disk_gets_many_writers_by_itself(plan_setup, monkeypatch) -
     (job,) = (j for j in setup.jobs if j.mix.id == "write-streams")
     assert [m.name for m in job.workload.metrics if m.judged] == ["write MB/s"]
     assert job.workload.block_s == 15 and job.workload.onset_s == 5
-    assert not setup.unreached_jobs  # and the default budget grows with it
+    assert not setup.too_long_jobs  # and the default budget grows with it
 
 
 def test_what_is_not_compared_is_no_difference() -> None:

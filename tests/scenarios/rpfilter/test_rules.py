@@ -11,7 +11,7 @@ from hostdx.probes.system.firewall.firewalld import CONF
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.rule import FactUnreadable
-from hostdx.scenarios.rpfilter.plan import why_no_namespaces
+from hostdx.scenarios.rpfilter.plan import no_namespaces_reason
 from hostdx.scenarios.rpfilter.rules import (
     RULES,
     check_firewalld,
@@ -402,11 +402,11 @@ CONTAINER = "CapEff:\t00000000a80425fb\n"  # Docker's default set, without CAP_S
 def test_who_may(tmp_path: Path, status: str, settings: dict[str, str], part: str) -> None:
     files = {f"/proc/sys/{path}": value + "\n" for path, value in settings.items()}
     files |= {"/proc/self/status": f"Name:\tx\n{status}", "/proc/self/ns/net": ""}
-    namespaces = why_no_namespaces(Answering(tmp_path, {}, files))
+    namespaces = no_namespaces_reason(Answering(tmp_path, {}, files))
     assert part in namespaces
     assert bool(namespaces) == bool(part)
     assert "\n" not in namespaces
 
 
 def test_a_kernel_without_network_namespaces(tmp_path: Path) -> None:
-    assert "CONFIG_NET_NS" in why_no_namespaces(Answering(tmp_path, {}))
+    assert "CONFIG_NET_NS" in no_namespaces_reason(Answering(tmp_path, {}))

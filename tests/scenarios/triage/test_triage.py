@@ -63,7 +63,7 @@ def test_a_scenario_that_cannot_be_loaded_is_offered_with_the_reason(monkeypatch
     monkeypatch.setattr(other_package, "entry_points_of", lambda group: (ghost,))
     offers = list(triage.scenario_offers(Host("/nonexistent"), lambda: 0.0))
     assert offers[-1].id == "ghost" and "ModuleNotFoundError" in offers[-1].blocked
-    assert {o.id for o in offers[:-1]} == set(registry.bundled_names())
+    assert {o.id for o in offers[:-1]} == set(registry.bundled_scenario_ids())
 
 
 def test_every_rule_answers_on_an_empty_tree(tmp_path) -> None:  # type: ignore[no-untyped-def]

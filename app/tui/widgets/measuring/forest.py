@@ -3,7 +3,7 @@
 import math
 
 from hostdx.app.recordings.progress import find_next_analysis
-from hostdx.app.recordings.session import RunSession, pair_key
+from hostdx.app.recordings.session import RunSession, compared_pair_key
 from hostdx.app.report.figures.interval_chart import (
     MAX_BAR_CELLS,
     LogScale,
@@ -95,7 +95,7 @@ def describe_outlook(session: RunSession) -> str:
     about = [e for e in session.estimates.values() if e.workload == session.workload]
     furthest = max((e.groups for e in about), default=0)
     # one that is not estimated any more has been decided; its verdict comes with the others', at the load's end
-    open_ones = [e for e in about if e.groups == furthest and pair_key(e) not in session.verdicts]
+    open_ones = [e for e in about if e.groups == furthest and compared_pair_key(e) not in session.verdicts]
     done_groups = sum(not g.disturbed for g in session.groups.get(session.workload, ()))
     following = [
         look for e in open_ones if (look := find_next_analysis(session, e, margin_of(session))) is not None
