@@ -35,7 +35,7 @@ class CheckupPart(msgspec.Struct, frozen=True):
         return self.scenario.id
 
     @property
-    def first(self) -> bool:
+    def runs_first(self) -> bool:
         return self.scenario.checkup_first
 
     @property
@@ -93,7 +93,7 @@ def candidate_scenarios() -> Iterable[Scenario]:
 def sort_by_suspicion(waiting: Sequence[CheckupPart], suspected: Sequence[str]) -> list[CheckupPart]:
     """What triage's findings would have proved comes first, the worst finding's scenario before the others."""
     rank = {name: number for number, name in reversed(list(enumerate(suspected)))}
-    return sorted(waiting, key=lambda p: (not p.first, rank.get(p.id, len(rank)), *_order_key(p)))
+    return sorted(waiting, key=lambda p: (not p.runs_first, rank.get(p.id, len(rank)), *_order_key(p)))
 
 
 def seconds_for_each_part(waiting: Sequence[CheckupPart], left_s: float) -> Mapping[str, float]:
@@ -122,7 +122,7 @@ def seconds_that_suffice(runnable: Sequence[CheckupPart]) -> float:
 
 def _order_key(part: CheckupPart) -> tuple[bool, float, str]:
     return (
-        not part.first,
+        not part.runs_first,
         -part.time_weight,
         part.id,
     )  # what needs most time gets what others leave

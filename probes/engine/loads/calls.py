@@ -18,11 +18,11 @@ from hostdx.probes.children.parent_death import fork_partner
 from hostdx.probes.engine import loops
 from hostdx.probes.engine.loads.pinned_loads import (
     Operation,
-    make_compress,
-    make_hash,
-    make_integer,
+    make_compress_operation,
+    make_hash_operation,
+    make_integer_operation,
     make_placed_operation,
-    make_system_call,
+    make_system_call_operation,
 )
 from hostdx.probes.engine.spec import LoadSpec
 
@@ -35,7 +35,7 @@ DATAGRAM_BYTES = 1024
 SWITCHES = 10
 REPLY_S = 10.0
 
-Made = tuple[Operation, Callable[[int], None]]  # the operation, and what must be done after a slice
+OperationAndFinish = tuple[Operation, Callable[[int], None]]  # finish: what must be done after a slice
 
 # What a worker keeps from slice to slice: buffers, partners, the names of the files it made.
 _kept_between_slices: dict[str, Any] = {}
@@ -56,12 +56,12 @@ def _do_nothing(_done: int) -> None:
     pass
 
 
-def _without_finish(maker: Callable[[LoadSpec], Operation]) -> Callable[[LoadSpec], Made]:
+def _without_finish(maker: Callable[[LoadSpec], Operation]) -> Callable[[LoadSpec], OperationAndFinish]:
     """An operation that leaves nothing to be done after a slice."""
     return lambda spec: (maker(spec), _do_nothing)
 
 
-def make_copy(spec: LoadSpec) -> Made:
+def make_copy_operation(spec: LoadSpec) -> OperationAndFinish:
     """memcpy through a buffer larger than a core's caches, a mebibyte an operation. `bytes`: of each buffer."""
     size: int = spec["bytes"]
     buffers = _kept_between_slices.setdefault("copied", {})
@@ -79,7 +79,7 @@ def make_copy(spec: LoadSpec) -> Made:
     return copy_piece, _do_nothing
 
 
-def make_fault(_spec: LoadSpec) -> Made:
+def make_fault_operation(_spec: LoadSpec) -> OperationAndFinish:
     """Small pages touched for the first time, then given back."""
     if "faulted" not in _kept_between_slices:
         area = mmap.mmap(-1, FAULTED_PAGES * PAGE, flags=PRIVATE)
@@ -95,7 +95,7 @@ def make_fault(_spec: LoadSpec) -> Made:
     return touch_and_return, _do_nothing
 
 
-def make_switch(spec: LoadSpec) -> Made:
+def make_switch_operation(spec: LoadSpec) -> OperationAndFinish:
     """A byte to and fro between two processes on one CPU: two switches each time. `cpu`: where both are bound to."""
     if "switching" not in _kept_between_slices:
         there, back = os.pipe(), os.pipe()
@@ -119,7 +119,7 @@ def make_switch(spec: LoadSpec) -> Made:
     return switch_to_and_fro, lambda _done: os.sched_setaffinity(0, everywhere)
 
 
-def make_pipe(_spec: LoadSpec) -> Made:
+def make_pipe_operation(_spec: LoadSpec) -> OperationAndFinish:
     """64 KiB through a pipe to another process, which says when it has them."""
     if "piping" not in _kept_between_slices:
         there, back = os.pipe(), os.pipe()
@@ -148,7 +148,7 @@ def make_pipe(_spec: LoadSpec) -> Made:
     return send_through_pipe, _do_nothing
 
 
-def make_fork(_spec: LoadSpec) -> Made:
+def make_fork_operation(_spec: LoadSpec) -> OperationAndFinish:
     """fork, the child's end, and waiting for it."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, the kernel would wait in our place (waitpid(2))
 
@@ -161,7 +161,7 @@ def make_fork(_spec: LoadSpec) -> Made:
     return fork_and_wait, _do_nothing
 
 
-def make_exec(spec: LoadSpec) -> Made:
+def make_exec_operation(spec: LoadSpec) -> OperationAndFinish:
     """A new program started and waited for: exec, the dynamic linker, exit."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     program: str = spec["program"]
@@ -174,8 +174,8 @@ def make_exec(spec: LoadSpec) -> Made:
     return start_and_wait, _do_nothing
 
 
-def make_create(spec: LoadSpec) -> Made:
-    """Empty files in the directory `fd`, kept until `make_delete`."""
+def make_create_operation(spec: LoadSpec) -> OperationAndFinish:
+    """Empty files in the directory `fd`, kept until `make_delete_operation`."""
     files: list[str] = _kept_between_slices.setdefault("files", [])
     stem, directory = f"hostdx-{os.getpid()}", spec["fd"]
 
@@ -187,8 +187,8 @@ def make_create(spec: LoadSpec) -> Made:
     return create_file, _do_nothing
 
 
-def make_stat(spec: LoadSpec) -> Made:
-    """stat of the files that `make_create` left, one after the other."""
+def make_stat_operation(spec: LoadSpec) -> OperationAndFinish:
+    """stat of the files that `make_create_operation` left, one after the other."""
     files: list[str] = _kept_between_slices.setdefault("files", [])
     directory = spec["fd"]
 
@@ -198,7 +198,7 @@ def make_stat(spec: LoadSpec) -> Made:
     return stat_file, _do_nothing
 
 
-def make_delete(spec: LoadSpec) -> Made:
+def make_delete_operation(spec: LoadSpec) -> OperationAndFinish:
     """Deletes them again; what a slice leaves is deleted after it, outside of its time."""
     files: list[str] = _kept_between_slices.setdefault("files", [])
     directory = spec["fd"]
@@ -213,7 +213,7 @@ def make_delete(spec: LoadSpec) -> Made:
     return delete_file, delete_rest
 
 
-def make_tcp(_spec: LoadSpec) -> Made:
+def make_tcp_operation(_spec: LoadSpec) -> OperationAndFinish:
     """256 KiB over a TCP connection within the host; the other end says when it has them."""
     if "tcp" not in _kept_between_slices:
         with socket.create_server(("127.0.0.1", 0)) as server:
@@ -247,7 +247,7 @@ def make_tcp(_spec: LoadSpec) -> Made:
     return send_and_confirm, _do_nothing
 
 
-def make_udp(_spec: LoadSpec) -> Made:
+def make_udp_operation(_spec: LoadSpec) -> OperationAndFinish:
     """A datagram of 1 KiB to another process of the host, and back."""
     if "udp" not in _kept_between_slices:
         client, peer = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
@@ -274,21 +274,21 @@ def make_udp(_spec: LoadSpec) -> Made:
     return exchange_datagram, _do_nothing
 
 
-MAKERS: dict[str, Callable[[LoadSpec], Made]] = {
-    "integer": _without_finish(make_integer),
-    "hash": _without_finish(make_hash),
-    "compress": _without_finish(make_compress),
-    "copy": make_copy,
-    "fault": make_fault,
-    "syscall": _without_finish(make_system_call),
-    "switch": make_switch,
-    "pipe": make_pipe,
-    "fork": make_fork,
-    "exec": make_exec,
-    "create": make_create,
-    "stat": make_stat,
-    "delete": make_delete,
-    "tcp": make_tcp,
-    "udp": make_udp,
+MAKERS: dict[str, Callable[[LoadSpec], OperationAndFinish]] = {
+    "integer": _without_finish(make_integer_operation),
+    "hash": _without_finish(make_hash_operation),
+    "compress": _without_finish(make_compress_operation),
+    "copy": make_copy_operation,
+    "fault": make_fault_operation,
+    "syscall": _without_finish(make_system_call_operation),
+    "switch": make_switch_operation,
+    "pipe": make_pipe_operation,
+    "fork": make_fork_operation,
+    "exec": make_exec_operation,
+    "create": make_create_operation,
+    "stat": make_stat_operation,
+    "delete": make_delete_operation,
+    "tcp": make_tcp_operation,
+    "udp": make_udp_operation,
     "placed": make_placed_operation,
 }

@@ -42,7 +42,7 @@ REPLY_S = 10.0
 _partners: dict[str, tuple[socket.socket, int]] = {}
 
 
-def make_stream(spec: LoadSpec) -> Operation:
+def make_stream_operation(spec: LoadSpec) -> Operation:
     """A mebibyte, and the partner's word that it has all of it."""
     connection = _connect_partner("stream", _receive_stream, spec)
     data = memoryview(os.urandom(PIECE))
@@ -56,7 +56,7 @@ def make_stream(spec: LoadSpec) -> Operation:
     return send_piece
 
 
-def make_request(spec: LoadSpec) -> Operation:
+def make_request_operation(spec: LoadSpec) -> Operation:
     """A question of 64 bytes and its answer."""
     connection = _connect_partner("ask", _echo_requests, spec)
     data = os.urandom(ASKED)
@@ -236,7 +236,7 @@ def _buffer_key(spec: LoadSpec, which: int) -> Key:
     return which, spec.get("node"), spec.get("page", ""), spec["bytes"], spec.get("store", "")
 
 
-def make_integer(_spec: LoadSpec) -> Operation:
+def make_integer_operation(_spec: LoadSpec) -> Operation:
     """A linear congruential generator in the interpreter: branches, integer arithmetic, no system call."""
 
     def compute_integers(_number: int) -> None:
@@ -259,13 +259,13 @@ def _make_large_numbers(_spec: LoadSpec) -> Operation:
     return lambda _number: (first * second, None)[1]
 
 
-def make_hash(_spec: LoadSpec) -> Operation:
+def make_hash_operation(_spec: LoadSpec) -> Operation:
     """SHA-256 of 64 KiB in OpenSSL, which uses the CPU's SHA or vector instructions."""
     data = bytes(range(256)) * (BLOCK // 256)
     return lambda _number: (hashlib.sha256(data).digest(), None)[1]
 
 
-def make_compress(_spec: LoadSpec) -> Operation:
+def make_compress_operation(_spec: LoadSpec) -> Operation:
     """zlib of 64 KiB that are half repetition."""
     half = hashlib.shake_128(b"hostdx").digest(BLOCK // 2)
     data = b"".join(half[at : at + 512] + bytes(512) for at in range(0, len(half), 512))
@@ -327,7 +327,7 @@ def _make_clock(_spec: LoadSpec) -> Operation:
     return read_clock
 
 
-def make_system_call(_spec: LoadSpec) -> Operation:
+def make_system_call_operation(_spec: LoadSpec) -> Operation:
     """getppid, which does nothing in the kernel: the way in and out."""
     getppid, many = os.getppid, range(SYSTEM_CALLS)
 
@@ -348,18 +348,18 @@ def _release_buffers(_spec: LoadSpec) -> Operation:
 
 
 WORKS: dict[str, Callable[[LoadSpec], Operation]] = {
-    "integer": make_integer,
+    "integer": make_integer_operation,
     "floating": _make_floating,
     "large-numbers": _make_large_numbers,
-    "hash": make_hash,
-    "compress": make_compress,
+    "hash": make_hash_operation,
+    "compress": make_compress_operation,
     "matrix": _make_matrix_product,
     "copy": _make_copy,
     "chase": _make_chase,
     "own-cache": _make_own_cache,
     "clock": _make_clock,
-    "system-call": make_system_call,
-    "loopback-stream": make_stream,
-    "loopback-ask": make_request,
+    "system-call": make_system_call_operation,
+    "loopback-stream": make_stream_operation,
+    "loopback-ask": make_request_operation,
     "forget": _release_buffers,
 }

@@ -60,21 +60,21 @@ def rp_filter_vocabulary_of(version: str) -> RpFilterVocabulary | Absent:
     )
 
 
-def rp_filter_meaning_of(read: Firewalld) -> RpFilterMeaning | Absent:
+def rp_filter_meaning_of(configured: Firewalld) -> RpFilterMeaning | Absent:
     """The check that this configuration asks for. A missing key is the default, and so is a word it does not know."""
-    if isinstance(read.version, Absent):
-        return read.version
-    vocabulary = rp_filter_vocabulary_of(read.version)
+    if isinstance(configured.version, Absent):
+        return configured.version
+    vocabulary = rp_filter_vocabulary_of(configured.version)
     if isinstance(vocabulary, Absent):
         return vocabulary
-    written = "" if isinstance(read.ipv6_rpfilter, Absent) else read.ipv6_rpfilter
+    written = "" if isinstance(configured.ipv6_rpfilter, Absent) else configured.ipv6_rpfilter
     mode = vocabulary.values.get(written.lower()) if written else vocabulary.default
     problem = ""
     if mode is None:
-        unknown = f"firewalld {read.version} does not know IPv6_rpfilter={written}"
+        unknown = f"firewalld {configured.version} does not know IPv6_rpfilter={written}"
         problem = f"{unknown}; it uses its default, {vocabulary.default}"
         mode = vocabulary.default
-    elif mode.endswith("-forward") and read.backend == "iptables":
+    elif mode.endswith("-forward") and configured.backend == "iptables":
         both = f"IPv6_rpfilter={written} with FirewallBackend=iptables"
         problem = f"{both}: firewalld refuses to start (INVALID_VALUE)"
     return RpFilterMeaning(mode=mode, written=written, vocabulary=vocabulary, problem=problem)
