@@ -192,6 +192,8 @@ def _code_kind(
 
 
 KINDS: tuple[ImportKind, ...] = (
+    _code_kind("atop", atop.parse_atop),  # a day is large, and shows on its first line what it is
+    _code_kind("atop-json", atop.parse_atop_json),
     _code_kind("io500", io500.parse_io500, io500.is_io500_result),
     _code_kind("io500-table", io500_table.parse_io500_table, io500_table.is_io500_table),
     _code_kind("fio", fio.parse_fio),
@@ -214,8 +216,6 @@ KINDS: tuple[ImportKind, ...] = (
     _code_kind("iostat-text", iostat.parse_iostat, iostat.is_iostat_output),
     _code_kind("vmstat", vmstat.parse_vmstat, vmstat.is_vmstat_output),
     _code_kind("pidstat", pidstat.parse_pidstat, pidstat.is_pidstat_output),
-    _code_kind("atop", atop.parse_atop),
-    _code_kind("atop-json", atop.parse_atop_json),
     _code_kind("sar", sar.parse_sar, sar.is_sar_output),
     _code_kind("iperf3", iperf3.parse_iperf3),
     _line_kind("iperf3-text"),

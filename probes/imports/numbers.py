@@ -36,6 +36,8 @@ def parse_number(text: object) -> float | None:
     kind = type(text)
     if kind is float or kind is int:
         value = float(text) if -_LARGEST < text < _LARGEST else None  # type: ignore[arg-type,operator]
+    elif kind is str and text.isdecimal() and text.isascii() and len(text) < 16:  # type: ignore[attr-defined,arg-type]
+        return float(text)  # type: ignore[arg-type]
     elif kind is str:
         stripped = text.strip()  # type: ignore[attr-defined]
         value = float(stripped) if _NUMBER.fullmatch(stripped) else None

@@ -75,6 +75,16 @@ class BoundedSeries:
         series.at_s.extend(at_s)
         series.values.extend(values)
 
+    def add_value(self, subject: str, metric: str, unit: str, at_s: float, value: float) -> None:
+        """As `add`, of one sample."""
+        series = self._series.get((subject, metric))
+        if series is None or self._values >= MAX_VALUES:
+            self.add(subject, metric, unit, (at_s,), (value,))
+        elif series.at_s[-1] != at_s:
+            self._values += 1
+            series.at_s.append(at_s)
+            series.values.append(value)
+
     def clear(self) -> None:
         self._series.clear()
         self._values = 0
@@ -208,8 +218,8 @@ class CommandSeriesSums:
         table = BoundedSeries()
         for (metric, unit), values_by_command in self._values.items():
             total = array("d", [0.0]) * len(self._at_s)
-            ranked = sorted(values_by_command, key=lambda command: -sum(values_by_command[command].values()))
-            for rank, command in enumerate(ranked):
+            sums = {command: sum(values.values()) for command, values in values_by_command.items()}
+            for rank, command in enumerate(sorted(sums, key=lambda command: (-sums[command], command))):
                 values = array("d", [0.0]) * len(self._at_s)
                 for sample, value in values_by_command[command].items():
                     values[sample] = value

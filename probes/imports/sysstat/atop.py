@@ -30,14 +30,14 @@ from hostdx.probes.imports.model import (
 )
 from hostdx.probes.imports.numbers import parse_number
 from hostdx.probes.imports.sample_series import BoundedSeries, CommandSeriesSums, SampleSeries
-from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.imports.source import LINE_LIMIT, ImportSource
 from hostdx.probes.types import Json
 
 # Threads of the kernel that write for others: asleep in D beside a slow disk, and not stuck.
 _KERNEL_THREAD = re.compile(
     r"(?:jbd2/|xfsaild|xfs-|txg_|z_|kworker/|kswapd|kcompactd|btrfs-|md\d+_|loop\d|dm[-_]|flush-|nfsd)"
 )
-_HEAD = re.compile(r"^([A-Za-z]{3}) (\S+) (\d{9,11}) (\d{4}/\d\d/\d\d) (\d\d:\d\d:\d\d) (\d{1,9})(?: (.*))?$")
+_HEAD = re.compile(r"^[A-Za-z]{3}( (\S+) \d{9,11} (\d{4}/\d\d/\d\d) (\d\d:\d\d:\d\d) (\d{1,9})(?: |$))")
 _PROCESS = re.compile(r"^(\d{1,10}) (?:\((.*)\)|(\S+)) ([A-Za-z]) (.*)$")
 _CPU_SHARES = ("system", "user", "nice", "idle", "iowait", "interrupt", "soft interrupt", "steal")
 _SECTOR_BYTES = 512
@@ -62,7 +62,27 @@ def load_labels() -> dict[str, AtopLabel]:
 
 
 def parse_atop(source: ImportSource) -> ImportResult:
-    return parse_atop_lines(source.read_lines())
+    return parse_atop_lines(_lines_that_count(source.data))
+
+
+# Of a day most lines are of processes that did nothing, and of labels that are not read: skipped in runs, a sample's at
+# once. A name of 15 characters cannot look like the fields behind it.
+_HEAD_BYTES = rb" \S+ \d+ \S+ \S+ \d+ "
+_COUNTING_LINE = re.compile(
+    rb"(?:PRC" + _HEAD_BYTES + rb"\d+ \([^)\n]*\) [A-CE-Za-z] \d+ 0 0 -?\d+ \d+ \d+ -?\d+ \d+ [^\n]*\n"
+    rb"|PRD" + _HEAD_BYTES + rb"\d+ \([^)\n]*\) [A-Za-z] \S+ y 0 0 0 0 \d+ \d+ [^\n]*\n"
+    rb"|(?!RESET|SEP|PRC |PRD |" + b"|".join(b"%s " % name[:3].encode() for name in load_labels()) + rb")[^\n]*\n)*+"
+    rb"([^\n]+)\n?"
+)  # fmt: skip
+
+
+def _lines_that_count(data: bytes) -> Iterator[str]:
+    """Yield the lines that say something; all of the first sample, which tells what the file holds."""
+    first = data.find(b"\nSEP\n", data.find(b"\nSEP\n") + 1) + 1
+    for line in data[:first].split(b"\n"):
+        yield line[:LINE_LIMIT].decode("utf-8", "backslashreplace").rstrip("\r")
+    for match in _COUNTING_LINE.finditer(data, first):
+        yield match[1][:LINE_LIMIT].decode("utf-8", "backslashreplace").rstrip("\r")
 
 
 def parse_atop_lines(lines: Iterable[str], zone: str = "") -> ImportResult:
@@ -106,6 +126,7 @@ class _AtopReader:
         self._columns = {name: (label.subject, label.columns) for name, label in load_labels().items()}
         self._is_since_boot = False
         self._at_s = self._interval_s = 0.0
+        self._head = "\n"  # of the sample's lines, behind the label
         # processes that waited in the kernel at a sample and used no CPU time before it; stuck are those of two samples
         self._idle_before, self._idle = set[str](), set[str]()
 
@@ -121,27 +142,29 @@ class _AtopReader:
             self._has_processes = self._has_processes or line[:3] == "PRC"
             # most lines of `-P ALL` are not read
             is_read = line[:3] in self._columns or line[:3] in ("PRC", "PRD")
-            match = _HEAD.match(line) if is_read else None
-            if match is None:
-                return
-            interval_s = parse_number(match[6])
-            if not interval_s:
-                return
-            time_text = f"{match[4].replace('/', '-')} {match[5]}"
-            self._at_s, self._interval_s = self.commands.begin_sample(time_text), interval_s
-            self.host, self.first_time = self.host or match[2][:200], self.first_time or time_text
-            self._read_label(match[1], match[7] or "")
+            if is_read and (line.startswith(self._head, 3) or self._begin_sample(line)):
+                self._read_label(line[:3], line[3 + len(self._head) :])
+
+    def _begin_sample(self, line: str) -> bool:
+        match = _HEAD.match(line)
+        interval_s = parse_number(match[5]) if match is not None else None
+        if match is None or not interval_s:
+            return False
+        time_text = f"{match[3].replace('/', '-')} {match[4]}"
+        self._head = match[1]
+        self._at_s, self._interval_s = self.commands.begin_sample(time_text), interval_s
+        self.host, self.first_time = self.host or match[2][:200], self.first_time or time_text
+        return True
 
     def _read_label(self, label: str, rest: str) -> None:
         if label in ("PRC", "PRD"):
             self._read_process(label, rest)
             return
-        words = rest.split()[:40]
-        values = [parse_number(word) for word in words]
+        words = rest.split(None, 40)[:40]
         if label == "CPU":
-            self._read_cpus(values)
-        elif label == "CPL" and len(values) > 1 and values[1] is not None:
-            self._add_value("host", "load", "", values[1])
+            self._read_cpus([parse_number(word) for word in words])
+        elif label == "CPL" and len(words) > 1 and (load := parse_number(words[1])) is not None:
+            self._add_value("host", "load", "", load)
         elif label == "NET" and words[:1] == ["upper"]:
             label = "NET upper"
         prefix, columns = self._columns[label]
@@ -149,7 +172,9 @@ class _AtopReader:
             return
         subject = f"{prefix}{words[0][:120]}" if prefix else "host"
         for place, metric, factor, unit in columns:
-            self._add_rate(subject, metric, unit, values[place : place + 1], factor)
+            count = parse_number(words[place]) if place < len(words) else None
+            if count is not None and count >= 0:  # -1: the kernel does not have it
+                self._add_value(subject, metric, unit, count * factor / self._interval_s)
 
     def _read_cpus(self, values: Sequence[float | None]) -> None:
         ticks = values[2 : 2 + len(_CPU_SHARES)]
@@ -165,10 +190,9 @@ class _AtopReader:
         if match is None:
             return
         command = (match[2] if match[2] is not None else match[3] or "")[:120]
-        words = match[5].split()
-        values = [parse_number(word) for word in words]
-        if label == "PRC" and len(values) > 2 and "n" not in words[10:11]:
-            hertz, user, system = values[:3]
+        words = match[5].split(None, 12)
+        if label == "PRC" and len(words) > 2 and "n" not in words[10:11]:
+            hertz, user, system = map(parse_number, words[:3])
             if hertz and user is not None and system is not None:
                 if match[4] == "D" and not user + system and not _KERNEL_THREAD.match(command):
                     self._idle.add(match[1])
@@ -176,21 +200,14 @@ class _AtopReader:
                 self.commands.add(command, "CPU share", "", share)
         elif label == "PRD" and words[1:2] == ["y"] and "n" not in words[9:10]:
             for place, metric in ((3, "read rate"), (5, "write rate")):
-                sectors = values[place] if len(values) > place else None
+                sectors = parse_number(words[place]) if len(words) > place else None
                 if sectors is not None and sectors >= 0:
                     if sectors:
                         self._idle.discard(match[1])
                     self.commands.add(command, metric, "B/s", sectors * _SECTOR_BYTES / self._interval_s)
 
-    def _add_rate(
-        self, subject: str, metric: str, unit: str, count: Sequence[float | None], factor: float
-    ) -> None:
-        """A count of -1 is one that the kernel does not have."""
-        if count and count[0] is not None and count[0] >= 0:
-            self._add_value(subject, metric, unit, count[0] * factor / self._interval_s)
-
     def _add_value(self, subject: str, metric: str, unit: str, value: float) -> None:
-        self.table.add(subject, metric, unit, (self._at_s,), (value,))
+        self.table.add_value(subject, metric, unit, self._at_s, value)
 
 
 _MAX_TIME_S = 1 << 33

@@ -1,6 +1,7 @@
 """atop's parseable output: counters as rates, threads and values since boot left out."""
 
 import json
+import random
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from hostdx.probes.imports import kinds
 from hostdx.probes.imports.model import ImportRefusedError, ImportResult
 from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.imports.sysstat import atop
 from tests.every_case import every_case
 from tests.fakes.sampled_files import atop_file
 
@@ -135,3 +137,29 @@ def test_counters_that_the_kernel_lacks_are_no_values() -> None:
     text = atop_file([{}] * 2).replace("4096 0 0 0 0 0 -1", "4096 0 0 0 -1 -1 -1")
     names = {s.metric for s in parse(text).series if s.subject == "host"}
     assert "pages swapped in" not in names and "allocation stalls" in names
+
+
+@every_case("seed", [*range(20)])
+def test_lines_that_are_passed_over_say_nothing(seed: int) -> None:
+    """Idle processes and labels that are not read are skipped in runs: the result is that of all lines."""
+    rng = random.Random(seed)
+    names = ("(a)", "(a) S 100 0 0 b)", "(kworker/0:1)", "()", "bare", "(D 0)")
+    lines = []
+    for number in range(6):
+        at = f"node1 {1_795_917_376 + 10 * number} 2026/11/29 01:00:{10 * number:02d} 10"
+        lines += [
+            f"CPL {at} 2 0.{rng.randrange(99)} 0 0 {rng.randrange(9)} 7",
+            f"PRM {at} 5 (x) S 4096 1",
+            "cpu",
+        ]
+        for pid in range(8):
+            name, state = rng.choice(names), rng.choice("SRD")
+            ticks = f"{rng.choice((0, 0, 7))} {rng.choice((0, 0, 3))}"
+            sectors = " ".join(str(rng.choice((0, 0, 64))) for _ in range(4))
+            lines.append(
+                f"PRC {at} {pid} {name} {state} 100 {ticks} 0 120 0 0 1 0 {pid} {rng.choice('yn')} 0"
+            )
+            lines.append(f"PRD {at} {pid} {name} {state} n y {sectors} 0 {pid} n {rng.choice('yn')}")
+        lines += rng.choice((["SEP"], ["SEP"], ["SEP", "RESET"], ["rubbish", "SEP"]))
+    source = ImportSource("file", ("\n".join(lines) + rng.choice(("", "\n", "\r\n"))).encode())
+    assert atop.parse_atop(source) == atop.parse_atop_lines(source.read_lines())
