@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,24 @@ from typing import Any
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.pop("PYTHONUNBUFFERED", None)  # an admin has none
 sys.dont_write_bytecode = False
+
+MEMORY = "/dev/shm"
+MEMORY_BYTES = 512 << 20  # free
+
+
+def memory_folder() -> str:
+    """A file system in memory from which programs may be run; empty where there is none with room."""
+    try:
+        there = os.statvfs(MEMORY)
+    except OSError:
+        return ""
+    has_room = there.f_bavail * there.f_frsize >= MEMORY_BYTES and not there.f_flag & os.ST_NOEXEC
+    return MEMORY if has_room and os.access(MEMORY, os.W_OK | os.X_OK) else ""
+
+
+# The trees of fake hosts are 100,000 small files, each a wait for a journal and a discard where they lie on a disk.
+if memory_folder():
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", memory_folder())
 
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
@@ -176,6 +195,23 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             super()._assign_work_unit(node)
 
     return CpuTestsTogether(config, log)
+
+
+@pytest.fixture(scope="module")
+def disk_folder() -> Iterator[Path]:
+    """A directory on a disk for all tests of a file."""
+    with tempfile.TemporaryDirectory(prefix="hostdx-test-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """As pytest's, in memory where there is room; a real test's, and one that asks for it, on a disk."""
+    if not any(map(request.node.get_closest_marker, ("real", "disk"))):
+        yield tmp_path_factory.mktemp(re.sub(r"\W", "_", request.node.name)[:30])
+        return
+    with tempfile.TemporaryDirectory(prefix="hostdx-test-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(scope="session", autouse=True)

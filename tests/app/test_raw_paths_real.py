@@ -116,8 +116,8 @@ class Hostdx:
 
 
 @pytest.fixture(scope="module")
-def hostdx(tmp_path_factory: pytest.TempPathFactory) -> Hostdx:
-    program = Hostdx(tmp_path_factory.mktemp("raw"))
+def hostdx(disk_folder: Path) -> Hostdx:
+    program = Hostdx(disk_folder)
     folder = program.raw / RAW
     folder.mkdir()
     program.ends(0, "run", "dstate", "--seconds", "1", "--recording", str(folder / f"{RAW}.jsonl"))

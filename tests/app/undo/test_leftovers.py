@@ -194,6 +194,7 @@ def test_undo_removes_that_path_and_no_other(tmp_path: Path, name: bytes) -> Non
     assert [folder for folder in folders if not (folder / path.name).exists()] == [folder]
 
 
+@pytest.mark.disk
 def test_a_plan_has_one_digest_and_two_directories_have_two(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

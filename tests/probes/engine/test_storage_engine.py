@@ -172,6 +172,7 @@ async def test_a_worker_that_cannot_start_says_why(tmp_path: Path, monkeypatch: 
     assert not any(bench._files)
 
 
+@pytest.mark.disk
 async def test_a_spent_budget_ends_writing_and_nothing_else(tmp_path: Path) -> None:
     budget = WriteBudget(SIZE + (108 << 20))
     bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [], budget=budget)

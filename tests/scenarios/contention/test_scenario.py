@@ -32,6 +32,8 @@ from hostdx.scenarios.contract.verdict.verdict import Word
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.run import conduct_fake
 
+pytestmark = pytest.mark.disk
+
 Rate = Callable[[str, int, int], float]  # load, side, workers: operations/s
 
 

@@ -115,6 +115,7 @@ async def test_quiescing_ends(tmp_path: Path) -> None:
 MIB = 1 << 20
 
 
+@pytest.mark.disk
 @pytest.mark.parametrize(
     "command", ["dd if=/dev/zero of=made bs=1M count=900", "sh -c 'yes > made & yes > more; wait'"]
 )
