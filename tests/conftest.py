@@ -8,6 +8,7 @@ import asyncio
 import gc
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -208,7 +209,9 @@ def disk_folder() -> Iterator[Path]:
 def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """As pytest's, in memory where there is room; a real test's, and one that asks for it, on a disk."""
     if not any(map(request.node.get_closest_marker, ("real", "disk"))):
-        yield tmp_path_factory.mktemp(re.sub(r"\W", "_", request.node.name)[:30])
+        path = tmp_path_factory.mktemp(re.sub(r"\W", "_", request.node.name)[:30])
+        yield path
+        shutil.rmtree(path, ignore_errors=True)
         return
     with tempfile.TemporaryDirectory(prefix="hostdx-test-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)

@@ -142,14 +142,15 @@ list: echo r1 r2
 
 @pytest.mark.parametrize("at_once", one_always(2, 0))
 def test_one_of_each_rack_at_a_time(
-    fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, at_once: int
+    fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch, disk_folder: Path, at_once: int
 ) -> None:
+    """Its groups' folder outlives it: ClusterShell goes on to start its commands there."""
     from ClusterShell.NodeSet import set_std_group_resolver_config
 
     from hostdx.app.features.fleet.launch.engine import ConnectionEngine, groups_by_node
 
-    (tmp_path / "groups.conf").write_text(GROUPS)
-    set_std_group_resolver_config(str(tmp_path / "groups.conf"))
+    (disk_folder / "groups.conf").write_text(GROUPS)
+    set_std_group_resolver_config(str(disk_folder / "groups.conf"))
     try:
         campaign = make_campaign(fleet, "fake", *(f"n{n}" for n in range(1, 8)), per="racks", at_once=at_once)
         with pytest.raises(Failure):
