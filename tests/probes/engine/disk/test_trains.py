@@ -154,13 +154,13 @@ def watch(disk: Disk) -> ForeignWait:
 def test_in_our_own_direction_theirs_are_what_is_left(disk: Disk, watch: ForeignWait) -> None:
     disk.moves(reads=1000, read_ms=1)
     disk.moves(reads=500, read_ms=4)
-    assert watch.sample(0.5, "read", 1000, 1.0) == pytest.approx(4.0)
+    assert watch.others_slowdown(0.5, "read", 1000, 1.0) == pytest.approx(4.0)
 
 
 def test_without_knowing_what_is_usual_nothing_is_said(disk: Disk) -> None:
     watch = ForeignWait(disk, ["sda"])
     disk.moves(writes=50, write_ms=100)
-    assert watch.sample(5.0, "read", 0, 0.0) is None
+    assert watch.others_slowdown(5.0, "read", 0, 0.0) is None
 
 
 def test_our_waiting_is_the_sum_of_the_histogram() -> None:
