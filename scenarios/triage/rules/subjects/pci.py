@@ -152,7 +152,7 @@ def captured_lspci_rows(host: Host) -> list[SubjectRow]:
     for path in host.glob_paths("/sos_commands/pci/lspci*-*v*"):
         text = host.read_file_text(path, 4 << 20)
         starts = [match.start() for match in _DEVICE.finditer(text)] if isinstance(text, str) else []
-        for start, end in zip(starts, [*starts[1:], None], strict=True):
+        for start, end in zip(starts, [*starts[1:], None][: len(starts)], strict=True):
             assert isinstance(text, str)
             row = _lspci_row(text[start:end], path)
             if row is not None:
