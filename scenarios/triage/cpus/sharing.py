@@ -26,6 +26,12 @@ def sharing_sentence(shared: SharedCpus) -> str:
     )
 
 
+def sharing_since_sentence(shared: SharedCpus) -> str:
+    """As `sharing_sentence`, where nothing was measured: what each used since it began."""
+    share = min(1.0, shared.used_cpus / len(shared.cpus))
+    return SAYS.text("sharing-since", processes=_label_all(shared), cpus=name_cpus(shared.cpus), share=share)
+
+
 def spread_remedy(host: Host, shared: SharedCpus) -> Remedy:
     """Other CPUs by hand; where a control group allows no others, more for the group."""
     pids = tuple(process.pid for process in shared.processes[:MAX_MOVED])
