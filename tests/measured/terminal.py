@@ -54,7 +54,7 @@ def print_starts(rounds: int, env: dict[str, str]) -> None:
     cases = {
         "bare Textual app": ([sys.executable, "-c", BARE], "READY"),
         "home: what is this host": (HOSTDX, "SUSPECTS"),
-        "home: scenarios listed": (HOSTDX, "Can this host be measured"),
+        "home: scenarios listed": (HOSTDX, "not run yet"),
     }
     costs = [{name: start_cost(*case, env) for name, case in cases.items()} for _ in range(rounds + 1)][1:]
     print(f"start, {rounds} alternated starts at 120x40, load {os.getloadavg()[0]:.1f}")

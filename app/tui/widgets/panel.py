@@ -242,7 +242,7 @@ class Panel(NonScrollingWidget):
             return strip
         start, end = _cells_of_span(span, width)
         before, selected, after = strip.crop(0, start), strip.crop(start, end), strip.crop(end, width)
-        return Strip.join([before, selected.apply_style(SELECTED), after])
+        return Strip([*before, *Segment.apply_style(selected, post_style=SELECTED), *after], width)
 
     def get_selection(self, selection: Selection) -> tuple[str, str]:
         """What the mouse has selected, without the frame and the blanks at the ends of lines."""

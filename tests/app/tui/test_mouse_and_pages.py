@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from textual import events
 from textual._compositor import Compositor
+from textual.widgets import Input
 
 from hostdx.app.tui.screens.facts import FactsScreen
 from hostdx.app.tui.screens.home import HomeScreen
@@ -46,6 +47,19 @@ async def test_a_frame_is_not_copied_and_a_drag_chooses_nothing(tmp_path: Path) 
         await keys(pilot, "ctrl+c")
         first, second = app.clipboard.splitlines()
         assert "│" not in app.clipboard and len(first) > 20 and len(second) > 10
+
+
+@pytest.mark.parametrize("no_color", [False, True])
+async def test_a_selection_and_a_field_are_seen_without_colours(no_color: bool, tmp_path: Path) -> None:
+    async with run_app(tmp_path, triage="triage", no_color=no_color) as (app, pilot):
+        await keys(pilot, "f")
+        await drag(pilot, (2, 4), (9, 4))
+        row = app.screen.query_one(Reader).render_line(4 - app.screen.query_one(Reader).region.y)
+        reversed_text = "".join(part.text for part in row if part.style is not None and part.style.reverse)
+        assert reversed_text == grid(app).splitlines()[4][2:10]
+        await keys(pilot, "escape", "slash", "x")
+        field = app.screen.query_one(Input).render_line(0)
+        assert any(part.style is not None and part.style.reverse for part in field)
 
 
 async def test_page_keys_move_by_what_is_seen(tmp_path: Path) -> None:
