@@ -23,7 +23,15 @@ from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
-from hostdx.scenarios.contract.model import OptionMap, PreparedRun, Run, RunRefused, Scenario, UsageError
+from hostdx.scenarios.contract.model import (
+    OptionMap,
+    PreparedRun,
+    Run,
+    RunRefused,
+    Scenario,
+    StepInProgress,
+    UsageError,
+)
 from hostdx.scenarios.contract.plan import PlannedStep
 from hostdx.scenarios.cpuwatch.findings import WatchedJob, cpuwatch_findings
 from hostdx.scenarios.cpuwatch.users import shared_cpus_findings, users_finding
@@ -69,62 +77,89 @@ class Cpuwatch(Scenario):
     async def _run(self, named_target: JobTarget | None, usable: UsableCpus, run: Run) -> None:
         users = CpuUsers(run.host)
         target = named_target or await _find_busiest_target(run, users)
-        expect = run.options.as_number("expect") or None
-        seconds = run.options.as_number("seconds", DEFAULT_S)
-        uses: list[JobUse] = []
-        first: JobLook | None = None
-        end_reason = ""
         with run.begin_step("watch", "watch the job") as step:
-            before = await asyncio.to_thread(look_at_job, run.host, target)
-            if isinstance(before, Absent):
-                raise RunRefused(f"cpuwatch: {before.reason}")
-            first = before
-            target = _with_start(target, first)
-            began = run.clock.now()
-            waited = read_pressure_s(run.host, "cpu")
-            quotas = find_job_quotas(run.host, target)
-            await asyncio.to_thread(users.look)
-            looked_s = 0.0
-            while (left := seconds - (run.clock.now() - began)) > 0:
-                await run.clock.sleep(min(TICK_S, max(0.2, left)))
-                after = await asyncio.to_thread(look_at_job, run.host, target)
-                if seconds - left >= looked_s + LOOK_S:
-                    looked_s = seconds - left
-                    await asyncio.to_thread(users.look)
-                if isinstance(after, Absent):
-                    end_reason = f"the job ended after {run.clock.now() - began:.0f} s"
-                    break
-                use = compute_job_use(before, after)
-                uses.append(use)
-                _emit_samples(run, use, len(uses) - 1)
-                used = f"{use.cores:.2f} cores, {count_noun(use.threads, 'thread')}"
-                step.report_progress(f"{_target_label(target, first)}: {used}", left, 1 - left / seconds)
-                before = after
-            while end_reason and not named_target and (left := seconds - (run.clock.now() - began)) > 0:
-                step.report_progress(f"{end_reason}; looks at the others", left, 1 - left / seconds)
-                await run.clock.sleep(min(LOOK_S, left))
-                await asyncio.to_thread(users.look)
-            if end_reason:
-                step.finish_with_remark(end_reason)
-        if not uses:
-            raise RunRefused("cpuwatch: the job ended within the first second, before it could be read twice")
-        if end_reason:
-            run.emit_note(end_reason)
-        job = msgspec.structs.replace(
-            _watched_job(
-                target,
-                first,
-                _pressure_share(waited, read_pressure_s(run.host, "cpu"), run.clock.now() - began),
-            ),
-            quotas=tuple(now for quota in quotas if (now := quota_counts_since(run.host, quota)) is not None),
-        )
+            watch = await _JobWatch.begin(run, target, users)
+            seconds = run.options.as_number("seconds", DEFAULT_S)
+            await watch.watch_job(step, seconds)
+            if not watch.uses:
+                raise RunRefused(
+                    "cpuwatch: the job ended within the first second, before it could be read twice"
+                )
+            if watch.end_reason and named_target is None:
+                await watch.look_at_others(step, seconds)
+            if watch.end_reason:
+                step.finish_with_remark(watch.end_reason)
+        if watch.end_reason:
+            run.emit_note(watch.end_reason)
         await asyncio.to_thread(users.look)
-        for finding in cpuwatch_findings(run.host, usable, job, uses, expect):
+        expect = run.options.as_number("expect") or None
+        for finding in cpuwatch_findings(run.host, usable, watch.watched_job(), watch.uses, expect):
             run.emit_finding(finding)
         for finding in shared_cpus_findings(run.host, users.find_shared_cpus(usable.cpus)):
             run.emit_finding(finding)
         if len(ranked := users.rank_users()) > 1:
             run.emit_finding(users_finding(ranked, usable.cpus, users.seconds))
+
+
+class _JobWatch:
+    """A look a second at the job, and one in five at all processes. `end_reason`: the job ended before its time."""
+
+    def __init__(self, run: Run, target: JobTarget, users: CpuUsers, first: JobLook) -> None:
+        self._run, self._users, self._first = run, users, first
+        self._target = _with_start(target, first)
+        self._began_s = run.clock.now()
+        self._waited_s = read_pressure_s(run.host, "cpu")
+        self._quotas = find_job_quotas(run.host, self._target)
+        self.uses: list[JobUse] = []
+        self.end_reason = ""
+
+    @classmethod
+    async def begin(cls, run: Run, target: JobTarget, users: CpuUsers) -> "_JobWatch":
+        """Raises RunRefused where there is no such job."""
+        first = await asyncio.to_thread(look_at_job, run.host, target)
+        if isinstance(first, Absent):
+            raise RunRefused(f"cpuwatch: {first.reason}")
+        watch = cls(run, target, users, first)
+        await asyncio.to_thread(users.look)
+        return watch
+
+    @property
+    def _seconds(self) -> float:
+        return self._run.clock.now() - self._began_s
+
+    async def watch_job(self, step: StepInProgress, seconds: float) -> None:
+        before, looked_s = self._first, 0.0
+        while (left := seconds - self._seconds) > 0:
+            await self._run.clock.sleep(min(TICK_S, max(0.2, left)))
+            after = await asyncio.to_thread(look_at_job, self._run.host, self._target)
+            if self._seconds >= looked_s + LOOK_S:
+                looked_s = self._seconds
+                await asyncio.to_thread(self._users.look)
+            if isinstance(after, Absent):
+                self.end_reason = f"the job ended after {self._seconds:.0f} s"
+                return
+            use = compute_job_use(before, after)
+            self.uses.append(use)
+            _emit_samples(self._run, use, len(self.uses) - 1)
+            used = f"{use.cores:.2f} cores, {count_noun(use.threads, 'thread')}"
+            label = _target_label(self._target, self._first)
+            step.report_progress(f"{label}: {used}", left, 1 - left / seconds)
+            before = after
+
+    async def look_at_others(self, step: StepInProgress, seconds: float) -> None:
+        """For the rest of the time."""
+        while (left := seconds - self._seconds) > 0:
+            step.report_progress(f"{self.end_reason}; looks at the others", left, 1 - left / seconds)
+            await self._run.clock.sleep(min(LOOK_S, left))
+            await asyncio.to_thread(self._users.look)
+
+    def watched_job(self) -> WatchedJob:
+        """Return what was watched, with the waits and the quotas of the time until now."""
+        host = self._run.host
+        share = _pressure_share(self._waited_s, read_pressure_s(host, "cpu"), self._seconds)
+        now = (quota_counts_since(host, quota) for quota in self._quotas)
+        job = _watched_job(self._target, self._first, share)
+        return msgspec.structs.replace(job, quotas=tuple(quota for quota in now if quota is not None))
 
 
 async def _find_busiest_target(run: Run, users: CpuUsers) -> JobTarget:
