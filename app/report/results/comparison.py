@@ -494,6 +494,17 @@ def comparison_doubts(result: ComparedRecordings) -> list[str]:
             f"Who gets what others leave of the CPUs may be {format_factor(1 / (1 - min(others, MAX_OTHERS_CPU)))} "
             "slower for that alone: where runs were not repeated, only larger differences are called."
         )
+    return [
+        *lines,
+        *_left_out_doubts(result),
+        *_repetition_doubts(result),
+        *_disturbance_doubts(result),
+    ]
+
+
+def _left_out_doubts(result: ComparedRecordings) -> list[str]:
+    """What was not compared, or counted once."""
+    lines: list[str] = []
     if result.unlike and result.anyway:
         several = "; ".join(f"{item.title}: {item.differences_text}" for item in result.unlike[:_MAX_UNLIKE])
         lines.append(
@@ -513,6 +524,12 @@ def comparison_doubts(result: ComparedRecordings) -> list[str]:
                 f"{count_noun(len(side.twins), 'result')} of {text} with the figures of another counted once: "
                 f"{join_names([f'{item} = {other}' for item, other in side.twins], 12)}."
             )
+    return lines
+
+
+def _repetition_doubts(result: ComparedRecordings) -> list[str]:
+    """How often each was measured, and in which order."""
+    lines: list[str] = []
     if result.a.runs == result.b.runs == 1:
         unit = "boots" if result.a.boots else "runs"
         usual = ", ".join(
@@ -541,6 +558,11 @@ def comparison_doubts(result: ComparedRecordings) -> list[str]:
             f"All runs of {result.order[0]} were made before those of {result.order[-1]}: a drift over that time "
             "looks like an effect; the order A B B A avoids that."
         )
+    return lines
+
+
+def _disturbance_doubts(result: ComparedRecordings) -> list[str]:
+    lines: list[str] = []
     for side, text in ((result.a, "A"), (result.b, "B")):
         if side.unfinished:
             lines.append(f"{side.unfinished} of {side.runs} runs of {text} did not end normally.")
