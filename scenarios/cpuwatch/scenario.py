@@ -283,7 +283,7 @@ def _pressure_share(before: float | None, after: float | None, seconds: float) -
 
 def _process_words(name: str, pid: str) -> str:
     owner = user_of(int(pid))
-    owner_suffix = f" of {owner}" if owner else ""
+    owner_suffix = f" (user {owner})" if owner else ""
     return f"{f'{name} [{pid}]' if name else f'process {pid}'}{owner_suffix} and its children"
 
 
