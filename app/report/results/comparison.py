@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Literal
 
 from hostdx.app.report.figures.interval_chart import drawable_interval, is_drawable_value
+from hostdx.app.report.results.comparison_doubts import comparison_doubts, run_scatter_by_group
 from hostdx.app.report.results.result_parts import value_text
-from hostdx.app.report.wording import emulation_text
 from hostdx.probes.units import (
     count_noun,
     format_factor,
@@ -20,7 +20,6 @@ from hostdx.probes.units import (
 from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings, RecordedSide
 from hostdx.scenarios.analysis.compare.differences import ComponentExperiment, Difference
 from hostdx.scenarios.analysis.compare.effects import (
-    MAX_OTHERS_CPU,
     Effect,
     detectable_text,
     direction_word,
@@ -50,10 +49,6 @@ LISTED: dict[str, Callable[[Difference], bool]] = {
 MAX_FACTS = 60  # differences shown; all of them are in the JSON document
 MAX_PAGE_LOADS = 10  # on one page
 MAX_PAGE_FACTS = 8
-
-
-_MAX_UNLIKE = 60
-_MAX_SHOWN = 6
 
 
 def comparison_page(result: ComparedRecordings) -> doc.ReportDocument:
@@ -481,98 +476,6 @@ def _side_row(name: str, side: RecordedSide) -> tuple[str, ...]:
     )
 
 
-def comparison_doubts(result: ComparedRecordings) -> list[str]:
-    emulated_sides = [name for name, side in (("A", result.a), ("B", result.b)) if side.emulated]
-    lines = [f"{emulation_text(' and '.join(emulated_sides))}."] if emulated_sides else []
-    if result.one_boot:
-        lines.append(
-            "A and B were measured without a restart of the host between them: a kernel or firmware that was "
-            "installed meanwhile is not in use yet."
-        )
-    if others := max(result.a.others_cpu, result.b.others_cpu):
-        lines.append(
-            f"Who gets what others leave of the CPUs may be {format_factor(1 / (1 - min(others, MAX_OTHERS_CPU)))} "
-            "slower for that alone: where runs were not repeated, only larger differences are called."
-        )
-    return [
-        *lines,
-        *_left_out_doubts(result),
-        *_repetition_doubts(result),
-        *_disturbance_doubts(result),
-    ]
-
-
-def _left_out_doubts(result: ComparedRecordings) -> list[str]:
-    """What was not compared, or counted once."""
-    lines: list[str] = []
-    if result.unlike and result.anyway:
-        several = "; ".join(f"{item.title}: {item.differences_text}" for item in result.unlike[:_MAX_UNLIKE])
-        lines.append(
-            f"Compared though they are not the same load ({several}): what differs is not the host's alone."
-        )
-    elif result.unlike:
-        several = "; ".join(f"{item.title}: {item.differences_text}" for item in result.unlike[:_MAX_SHOWN])
-        lines.append(f"Not compared, because the loads are not alike (A / B): {several}.")
-    if result.invalid:
-        several = "; ".join(
-            f"{item.load} in {item.run}: {item.reason}" for item in result.invalid[:_MAX_SHOWN]
-        )
-        lines.append(f"Not compared, because the figures are invalid: {several}.")
-    for side, text in ((result.a, "A"), (result.b, "B")):
-        if side.twins:
-            lines.append(
-                f"{count_noun(len(side.twins), 'result')} of {text} with the figures of another counted once: "
-                f"{join_names([f'{item} = {other}' for item, other in side.twins], 12)}."
-            )
-    return lines
-
-
-def _repetition_doubts(result: ComparedRecordings) -> list[str]:
-    """How often each was measured, and in which order."""
-    lines: list[str] = []
-    if result.a.runs == result.b.runs == 1:
-        unit = "boots" if result.a.boots else "runs"
-        usual = ", ".join(
-            f"{name} {format_percent(share)}" for name, share in run_scatter_by_group(result).items()
-        )
-        spread = (
-            "the spread inside the runs is a lower bound of the spread between runs"
-            if any(e.basis == "blocks" for e in result.effects)
-            else "single values show no spread at all"
-        )
-        lines.append(
-            f"One run each of A and B, so one order only: {spread}. "
-            "A load is called slower or faster only beyond what two runs "
-            f"of such a load usually differ by ({usual} from run to run). Three {unit} each would settle it."
-        )
-    elif any(e.basis == "one side" for e in result.effects):
-        few = "A" if result.a.boots < result.b.boots or result.a.runs < result.b.runs else "B"
-        lines.append(f"{few} was measured once: the spread of the other one is used for both.")
-    elif any(e.basis == "runs" and e.lower_bound for e in result.effects):
-        lines.append(
-            "One boot each: the difference from one boot to the next is not in the intervals, so they "
-            "are lower bounds. Where a load differs “here”, that may be the boot instead of what was changed."
-        )
-    if result.ran_one_after_the_other and result.a.runs + result.b.runs > 2:
-        lines.append(
-            f"All runs of {result.order[0]} were made before those of {result.order[-1]}: a drift over that time "
-            "looks like an effect; the order A B B A avoids that."
-        )
-    return lines
-
-
-def _disturbance_doubts(result: ComparedRecordings) -> list[str]:
-    lines: list[str] = []
-    for side, text in ((result.a, "A"), (result.b, "B")):
-        if side.unfinished:
-            lines.append(f"{side.unfinished} of {side.runs} runs of {text} did not end normally.")
-        if side.groups and side.disturbed / side.groups > 0.25:
-            lines.append(
-                f"{format_percent(side.disturbed / side.groups)} of the groups of {text} were disturbed and left out."
-            )
-    return lines
-
-
 def _meaning_of_here(result: ComparedRecordings) -> list[doc.Part]:
     """What that word says in the table: it stands before it."""
     once = sum(map(is_different_in_these_runs, result.effects))
@@ -585,11 +488,6 @@ def _meaning_of_here(result: ComparedRecordings) -> list[doc.Part]:
             f"variant cannot tell what was changed from what differs between any two {unit}s."
         )
     ]
-
-
-def run_scatter_by_group(result: ComparedRecordings) -> dict[str, float]:
-    """By group of loads, how far runs lie apart (one standard deviation), where that was reckoned with."""
-    return {e.group: e.allowance for e in result.effects if e.allowance}
 
 
 _MAX_NAMED = 12
