@@ -77,5 +77,5 @@ class KeyBar(Panel):
     def on_click(self, event: object) -> None:
         x = getattr(event, "x", -1)
         for start, end, key in self._spots:
-            if start <= x < end:
+            if start <= x < end and not self.screen.selections:  # not where a drag ends
                 self.app.simulate_key(key)

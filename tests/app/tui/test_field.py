@@ -63,14 +63,18 @@ async def test_a_selection_is_replaced_copied_and_taken_back_by_no_interrupt(tmp
         assert answers == ["9"]
 
 
-async def test_the_mouse_puts_the_cursor(tmp_path: Path) -> None:
+async def test_the_mouse_puts_the_cursor_and_selects(tmp_path: Path) -> None:
     async with run_app(tmp_path, triage="triage") as (app, pilot):
         answers: list[str | None] = []
         app.push_screen(AskScreen("directory", VALUE), answers.append)
         await settle(pilot)
         await pilot.click("#field", offset=(4, 0))
-        await keys(pilot, "x", "enter")
-        assert answers == ["/srvx/two words"]
+        await keys(pilot, "x")
+        await pilot.mouse_down("#field", offset=(0, 0))
+        await pilot.hover("#field", offset=(5, 0))
+        await pilot.mouse_up("#field", offset=(5, 0))
+        await keys(pilot, "y", "enter")
+        assert answers == ["y/two words"]
 
 
 @pytest.mark.parametrize(("ascii_only", "shown"), [(False, "/a?b?é[31m"), (True, "/a?b?e[31m")])

@@ -47,6 +47,11 @@ async def test_a_frame_is_not_copied_and_a_drag_chooses_nothing(tmp_path: Path) 
         await keys(pilot, "ctrl+c")
         first, second = app.clipboard.splitlines()
         assert "│" not in app.clipboard and len(first) > 20 and len(second) > 10
+        await keys(pilot, "home")  # the keys take the place of the message
+        last = app.size.height - 1
+        keys_at = grid(app).splitlines()[last].index("f all facts")
+        await drag(pilot, (2, last), (keys_at, last))
+        assert isinstance(app.screen, HomeScreen) and app.screen.selections
 
 
 @pytest.mark.parametrize("no_color", [False, True])
@@ -86,6 +91,21 @@ async def test_arrows_choose_while_a_filter_is_typed(tmp_path: Path) -> None:
         assert scenarios.index == len(scenarios.shown_rows) - 1  # it stays in the list that is filtered
         await keys(pilot, "enter")
         assert scenarios.filter == "di" and scenarios.has_focus
+
+
+async def test_a_question_and_the_screen_below_it_take_a_new_size(tmp_path: Path) -> None:
+    async with run_app(tmp_path, triage="triage", size="wide") as (app, pilot):
+        await keys(pilot, "slash", "d")
+        await pilot.resize_terminal(80, 24)
+        await settle(pilot)
+        small = grid(app)
+        await pilot.resize_terminal(120, 40)
+        await settle(pilot)
+        wide = grid(app)
+        await pilot.resize_terminal(80, 24)
+        await settle(pilot)
+        assert grid(app) == small and len(wide.splitlines()) == 40
+        assert all(text.splitlines()[-1] == " filter: d" for text in (small, wide))
 
 
 async def test_below_a_question_only_what_changed_is_painted(
