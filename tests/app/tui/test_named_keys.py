@@ -189,9 +189,8 @@ def test_each_action_has_its_name() -> None:
 
 
 def test_the_names_in_the_page_are_actions() -> None:
-    listed = re.findall(
-        "`([a-z_]+)`", README.read_text().partition("Names of actions:")[2].partition("\n- ")[0]
-    )
+    paragraph = re.split("\n- |\n\n", README.read_text().partition("Names of actions:")[2])[0]
+    listed = re.findall("`([a-z_]+)`", paragraph)
     action_names = {
         b.id for kind in (HomeScreen, RecordingsScreen, RunScreen, Picker) for _, b in kind._merged_bindings
     }
