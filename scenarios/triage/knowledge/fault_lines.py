@@ -1,4 +1,6 @@
-"""Lines by which the kernel or a daemon says itself what is wrong, with what it costs and what helps."""
+"""Lines by which the kernel, a daemon or a program that was asked says itself what is wrong, with what it costs and
+what helps.
+"""
 
 from hostdx.scenarios.contract.finding import Severity
 from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load_entries
@@ -37,3 +39,26 @@ class FaultLine(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
 
 def list_fault_lines() -> tuple[FaultLine, ...]:
     return load_entries("fault_lines", "fault_line", FaultLine).entries
+
+
+class PrintedState(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
+    """A state that a program prints. `outputs`: the paths that a sosreport has for what it printed; `command` prints it
+    again. `pattern`: each match is a fault; its first group that is there is `{subject}` of `title`. `example` and
+    `trap`: texts that the program prints, the second without a fault.
+    """
+
+    outputs: tuple[str, ...]
+    command: str
+    pattern: str
+    title: str
+    effect: str
+    advice: str
+    example: str
+    trap: str
+    source: str
+    severity: Severity = "warning"
+    pattern_words: tuple[str, ...] = ()  # worked out: probes/reading/patterns.py
+
+
+def list_printed_states() -> tuple[PrintedState, ...]:
+    return load_entries("printed_states", "printed_state", PrintedState).entries

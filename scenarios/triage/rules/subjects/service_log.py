@@ -18,9 +18,15 @@ from hostdx.probes.system.software.system_log import (
 )
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.knowledge.daemons import WordPattern, daemon_line_patterns, logged_daemons
-from hostdx.scenarios.triage.knowledge.fault_lines import ANY, KERNEL, FaultLine, list_fault_lines
+from hostdx.scenarios.triage.knowledge.fault_lines import (
+    ANY,
+    KERNEL,
+    FaultLine,
+    list_fault_lines,
+    list_printed_states,
+)
 from hostdx.scenarios.triage.rules.expression import Value
-from hostdx.scenarios.triage.rules.read import kernel_log_index
+from hostdx.scenarios.triage.rules.read import MAX_READ_BYTES, kernel_log_index, without_long_lines
 from hostdx.scenarios.triage.rules.rule_file import RuleText
 from hostdx.scenarios.triage.rules.subjects.log import named_devices, shorten_line
 from hostdx.scenarios.triage.rules.subjects.process import names_of_processes
@@ -255,3 +261,38 @@ def _fault_line_row(
         "file": source if source.startswith("/var/log/") and program != KERNEL else "",
     }
     return SubjectRow(program, columns)
+
+
+MAX_NAMED_SUBJECTS = 3
+
+
+def printed_state_rows(host: Host) -> list[SubjectRow]:
+    """One row per entry of knowledge/printed_states.toml and output of a program in which it is met."""
+    rows: dict[str, SubjectRow] = {}  # by fault: two programs may print the same state
+    for entry in list_printed_states():
+        for path in dict.fromkeys(path for pattern in entry.outputs for path in host.glob_paths(pattern)):
+            text = host.read_file_text(path, MAX_READ_BYTES)
+            if isinstance(text, Absent) or not any(
+                word in text.lower() for word in entry.pattern_words or ("",)
+            ):
+                continue
+            matches = list(re.finditer(entry.pattern, without_long_lines(text), re.MULTILINE))
+            if not matches:
+                continue
+            named = list(dict.fromkeys(next(filter(None, match.groups()), "") for match in matches))
+            more = f" and {len(named) - MAX_NAMED_SUBJECTS} more" if len(named) > MAX_NAMED_SUBJECTS else ""
+            subject = ", ".join(named[:MAX_NAMED_SUBJECTS]) + more
+            lines = [line for line in matches[0][0].splitlines() if line.strip()]
+            columns: dict[str, Value | Reader] = {
+                "name": path.rpartition("/")[2],
+                "path": path,
+                "fault": SentenceTemplate(entry.title).fill_sentence({"subject": subject}),
+                "last": shorten_line(lines[-1].strip()) if lines else "",
+                "command": entry.command,
+                "effect": entry.effect,
+                "advice": entry.advice,
+                "basis": entry.source,
+                "severity": entry.severity,
+            }
+            rows.setdefault(str(columns["fault"]), SubjectRow(path, columns))
+    return [*rows.values()]

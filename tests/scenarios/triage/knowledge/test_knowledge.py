@@ -25,7 +25,14 @@ from hostdx.scenarios.triage.knowledge.differences import (
     load_difference_patterns,
     load_fact_influences,
 )
-from hostdx.scenarios.triage.knowledge.fault_lines import ANY, KERNEL, FaultLine, list_fault_lines
+from hostdx.scenarios.triage.knowledge.fault_lines import (
+    ANY,
+    KERNEL,
+    FaultLine,
+    PrintedState,
+    list_fault_lines,
+    list_printed_states,
+)
 from hostdx.scenarios.triage.knowledge.firewalld import (
     rp_filter_meaning_of,
     rp_filter_vocabularies,
@@ -373,3 +380,21 @@ def test_the_word_that_ends_the_cost_is_in_the_vocabulary() -> None:
     for entry in rp_filter_vocabularies():
         assert entry.off in entry.values
         assert entry.off not in ("strict", "loose")
+
+
+@pytest.mark.parametrize("entry", list_printed_states(), ids=lambda entry: entry.title[:40])
+def test_a_printed_state_is_found_in_its_example_alone(tmp_path: Path, entry: PrintedState) -> None:
+    rules = load_written_rules(Path("/nonexistent")).rules
+    rule = next(rule for rule in rules if rule.id == "host.printed-state")
+
+    def severities_of(folder: Path, text: str) -> list[str]:
+        output = folder / entry.outputs[0].lstrip("/").replace("*", "x")
+        output.parent.mkdir(parents=True)
+        output.write_text(text)
+        findings: list[str] = []
+        with suppress(RuleInapplicable):
+            findings += [finding.severity for finding in check_rule(rule, Host(str(folder)))]
+        return findings
+
+    assert severities_of(tmp_path / "example", entry.example) == [entry.severity]
+    assert severities_of(tmp_path / "trap", entry.trap) == []
