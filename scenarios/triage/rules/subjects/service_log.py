@@ -279,14 +279,18 @@ def printed_state_rows(host: Host) -> list[SubjectRow]:
             matches = list(re.finditer(entry.pattern, without_long_lines(text), re.MULTILINE))
             if not matches:
                 continue
-            named = list(dict.fromkeys(next(filter(None, match.groups()), "") for match in matches))
-            more = f" and {len(named) - MAX_NAMED_SUBJECTS} more" if len(named) > MAX_NAMED_SUBJECTS else ""
-            subject = ", ".join(named[:MAX_NAMED_SUBJECTS]) + more
+            subjects = list(dict.fromkeys(next(filter(None, match.groups()), "") for match in matches))
+            others_text = (
+                f" and {len(subjects) - MAX_NAMED_SUBJECTS} more"
+                if len(subjects) > MAX_NAMED_SUBJECTS
+                else ""
+            )
+            subject_text = ", ".join(subjects[:MAX_NAMED_SUBJECTS]) + others_text
             lines = [line for line in matches[0][0].splitlines() if line.strip()]
             columns: dict[str, Value | Reader] = {
                 "name": path.rpartition("/")[2],
                 "path": path,
-                "fault": SentenceTemplate(entry.title).fill_sentence({"subject": subject}),
+                "fault": SentenceTemplate(entry.title).fill_sentence({"subject": subject_text}),
                 "last": shorten_line(lines[-1].strip()) if lines else "",
                 "command": entry.command,
                 "effect": entry.effect,
