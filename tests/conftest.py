@@ -107,6 +107,18 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+FOLDERS = pytest.StashKey[list[Path]]()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """A test's directory goes when nothing of `os` is patched any more."""
+    result = yield
+    for path in item.stash.get(FOLDERS, []):
+        shutil.rmtree(path, ignore_errors=True)
+    return result
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for mark in item.iter_markers("needs"):
@@ -210,8 +222,8 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     """As pytest's, in memory where there is room; a real test's, and one that asks for it, on a disk."""
     if not any(map(request.node.get_closest_marker, ("real", "disk"))):
         path = tmp_path_factory.mktemp(re.sub(r"\W", "_", request.node.name)[:30])
+        request.node.stash.setdefault(FOLDERS, []).append(path)
         yield path
-        shutil.rmtree(path, ignore_errors=True)
         return
     with tempfile.TemporaryDirectory(prefix="hostdx-test-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)

@@ -24,7 +24,7 @@ _KNOWN: tuple[tuple[str, str], ...] = (
 # What container runtimes mask or leave out (the OCI runtime specification's masked paths, and sysfs of the firmware).
 _MASKED = re.compile(
     r"/sys/(firmware|kernel/(debug|tracing|security)|devices/virtual/powercap|class/(dmi|hwmon|scsi_host|nvme))\b"
-    r"|/proc/(acpi|asound|kcore|keys|latency_stats|timer_list|timer_stats|sched_debug|scsi)\b|/dev/"
+    r"|/proc/(acpi|asound|kcore|keys|latency_stats|timer_list|timer_stats|sched_debug|scsi)\b|/dev/(?!shm/)"
 )
 # Inode number of the first PID namespace (include/linux/proc_ns.h, PROC_PID_INIT_INO).
 FIRST_PID_NAMESPACE = "pid:[4026531836]"

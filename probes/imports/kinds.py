@@ -7,6 +7,7 @@ Why a file is not imported. No content of it is quoted: its name may lead to wha
 Which figures of a result cannot be judged: by the tool's own words, by the time they took, by their source.
 """
 
+import csv
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -286,6 +287,7 @@ def parse_import(source: ImportSource, kind: ImportKind | None = None) -> Import
         StopIteration,
         TypeError,
         ValueError,
+        csv.Error,
     ) as error:
         # a shape no version of the tool writes; the kind is named so that a mistake of ours can be reported
         raise ImportRefusedError(
