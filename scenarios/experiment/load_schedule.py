@@ -49,28 +49,41 @@ async def measure_loads(
     everything is decided or the budget is used. If the run is stopped, the events until then are kept and no verdict is
     given.
     """
-    open_entries: list[tuple[ScheduledLoad, LoadExperiment]] = []
 
-    def emit_step(entry: ScheduledLoad, state: ev.StepState, reason: str = "") -> None:
-        load = entry.scheduler.workload
-        if steps:
-            run.emit(ev.RunStep(t=run.elapsed_s(), id=load.id, title=load.title, state=state, reason=reason))
+    def begin_experiment(scheduler: LoadScheduler, most_s: float) -> LoadExperiment:
+        return LoadExperiment(scheduler, most_s=most_s, family=family, pairs=pairs, scope=scope)
 
-    def finish_load(entry: ScheduledLoad, experiment: LoadExperiment) -> None:
-        verdicts = experiment.conclude_verdicts(recast=entry.recast)
-        nothing = bool(verdicts) and all(v.groups == 0 for v in verdicts)
-        state: ev.StepState = "skipped" if nothing else "done"
-        reason = next((v.reason for v in verdicts if v.reason), "") if nothing else ""
-        emit_step(entry, state, reason)
-        entry.done(experiment)
+    sequence = _LoadSequence(run, budget, begin_experiment, steps=steps)
+    for number in range(len(entries)):
+        await sequence.measure_first(entries[number:])
+        if len(entries) > 1:  # judged first: a side that does not come to rest takes no verdict away
+            await entries[number].scheduler.pause_workers()
+    await sequence.measure_undecided()
 
-    for number, entry in enumerate(entries):
-        waiting = entries[number:]
+
+class _LoadSequence:
+    """The loads of a run one after another; `_open` are those that are measured and not decided."""
+
+    def __init__(
+        self,
+        run: Run,
+        budget: TimeBudget,
+        begin_experiment: Callable[[LoadScheduler, float], LoadExperiment],
+        *,
+        steps: bool,
+    ) -> None:
+        self._run, self._budget, self._steps = run, budget, steps
+        self._begin_experiment = begin_experiment
+        self._open: list[tuple[ScheduledLoad, LoadExperiment]] = []
+
+    async def measure_first(self, waiting: Sequence[ScheduledLoad]) -> None:
+        """Measure the first of them with its share of the time; the others are still to come."""
+        entry, budget = waiting[0], self._budget
         controls_s = CONTROL_S * sum(other.scheduler.workload.control for other in waiting[1:])
         free = max(0.0, budget.left_s - controls_s)
-        emit_step(entry, "started")
+        self._emit_step(entry, "started")
         began_s, share_s, left_s = budget.left_s, free / len(waiting), free
-        experiment = LoadExperiment(entry.scheduler, most_s=free, family=family, pairs=pairs, scope=scope)
+        experiment = self._begin_experiment(entry.scheduler, free)
         need_s = max(BEGUN_WITH_S, experiment.least_s)
         if need_s <= free:
             await experiment.look_and_warm_up(share_s * WARM_UP_PART)
@@ -86,25 +99,42 @@ async def measure_loads(
             )
         await experiment.measure_for(min(max(share_s, SPARE * need_s), left_s))
         if experiment.is_over:
-            finish_load(entry, experiment)
+            self._finish_load(entry, experiment)
         else:
-            open_entries.append((entry, experiment))
-        if len(entries) > 1:  # judged first: a side that does not come to rest takes no verdict away
-            await entry.scheduler.pause_workers()
-    while open_entries:
-        chosen = next_undecided(budget.left_s, [experiment.as_undecided for _, experiment in open_entries])
-        if chosen is None:
-            break
-        entry, experiment = next(both for both in open_entries if both[1].workload.id == chosen.load)
-        before = experiment.measured
-        await experiment.measure_for(min(chosen.next_s * 1.001 + 0.01, budget.left_s))
-        if experiment.is_over or experiment.measured == before:
-            open_entries.remove((entry, experiment))
-            finish_load(entry, experiment)
-        if open_entries:
-            await entry.scheduler.pause_workers()
-    for entry, experiment in open_entries:
-        finish_load(entry, experiment)
+            self._open.append((entry, experiment))
+
+    async def measure_undecided(self) -> None:
+        """Measure those that are open again, then judge what is left of them."""
+        while self._open:
+            undecided = [experiment.as_undecided for _, experiment in self._open]
+            chosen = next_undecided(self._budget.left_s, undecided)
+            if chosen is None:
+                break
+            entry, experiment = next(both for both in self._open if both[1].workload.id == chosen.load)
+            before = experiment.measured
+            await experiment.measure_for(min(chosen.next_s * 1.001 + 0.01, self._budget.left_s))
+            if experiment.is_over or experiment.measured == before:
+                self._open.remove((entry, experiment))
+                self._finish_load(entry, experiment)
+            if self._open:
+                await entry.scheduler.pause_workers()
+        for entry, experiment in self._open:
+            self._finish_load(entry, experiment)
+
+    def _emit_step(self, entry: ScheduledLoad, state: ev.StepState, reason: str = "") -> None:
+        load = entry.scheduler.workload
+        if self._steps:
+            self._run.emit(
+                ev.RunStep(t=self._run.elapsed_s(), id=load.id, title=load.title, state=state, reason=reason)
+            )
+
+    def _finish_load(self, entry: ScheduledLoad, experiment: LoadExperiment) -> None:
+        verdicts = experiment.conclude_verdicts(recast=entry.recast)
+        nothing = bool(verdicts) and all(v.groups == 0 for v in verdicts)
+        state: ev.StepState = "skipped" if nothing else "done"
+        reason = next((v.reason for v in verdicts if v.reason), "") if nothing else ""
+        self._emit_step(entry, state, reason)
+        entry.done(experiment)
 
 
 class MeasuredLoad(NamedTuple):
