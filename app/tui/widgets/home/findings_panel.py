@@ -23,6 +23,7 @@ from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract.finding import LOUD, SEVERITIES, Finding, severity_count_text
 
 # how it is known, a column of wide screens
+WIDE = 100  # cells from which on words are written out
 _KNOWN = {"measured": "measured", "rule": "read", "hint": "a hint"}
 LEFT_OVER = "left over"  # the key of its row
 
@@ -141,12 +142,13 @@ class FindingsPanel(Picker):
             done = "" if session.ended is not None else "  still reading"
             spoke, finding_count = sum(c.state == "spoke" for c in checks), len(session.findings)
             findings_text = "something" if finding_count <= spoke else f"{finding_count} things"
-            self.note = [(f"{spoke} of {len(checks)} checks found {findings_text}{done}", "dim")]
+            checks_text = f"{len(checks)} checks" if width >= WIDE else f"{len(checks)}"
+            self.note = [(f"{spoke} of {checks_text} found {findings_text}{done}", "dim")]
             if unreadable:
-                words = f"{unreadable} could not run" if width >= 70 else f"{unreadable} without"
+                words = f"{unreadable} could not run" if width >= WIDE else f"{unreadable} not run"
                 self.note += [("   ", "text"), (words, "unknown")]
-            if width >= 100 and session.began is not None:
-                self.note += [("   ", "text"), *_programs_span(session)]
+            if session.began is not None:
+                self.note += [("   ", "text"), *_programs_span(session, width)]
         if self._is_own_run:
             self.note = text_line(_count_by_severity(session), "dim")
         return super().draw(width, height)
@@ -158,9 +160,9 @@ class FindingsPanel(Picker):
         return "✓ no rule found anything on this host" if done else "reading the host, about a second"
 
 
-def _programs_span(session: RunSession) -> Line:
+def _programs_span(session: RunSession, width: int) -> Line:
     """How many of this host's programs answered, `f` names them; else the key that asks them."""
     answered = session.facts.get("programs answered")
     if answered is None or not isinstance(answered.value, list):
-        return line_with_key_names("[R] asks its programs, too", "dim")
+        return line_with_key_names(f"[R] asks {'its ' if width >= WIDE else ''}programs, too", "dim")
     return line_with_key_names(f"{count_noun(len(answered.value), 'program')} answered: [f]", "dim")
