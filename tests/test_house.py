@@ -1,4 +1,7 @@
-"""The shape of the tree: files of at most 600 lines, folders of at most 20 files, names that are nouns."""
+"""The shape of the tree: files of at most 600 lines, folders of at most 20 files, names that are nouns.
+
+And no pattern that Debian 12's Python 3.11.2 matches otherwise than a newer one.
+"""
 
 import ast
 import re
@@ -6,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.mutations.__main__ import read_mutations, trouble_of
-from tests.syntax import ROOT, nodes
+from tests.syntax import ROOT, modules, nodes
 
 ROOMS = ("app", "probes", "scenarios", "tests")
 MAX_LINES = 600  # no minimum: a class is never cut in two for its length
@@ -66,3 +69,23 @@ def test_few_values_are_of_any_type() -> None:
 def test_each_planted_mistake_has_its_place() -> None:
     """A change that leaves a list of `tests/mutations` behind is seen at once, not when the mistakes are made again."""
     assert [f"{mutation.name}: {bad}" for mutation in read_mutations() if (bad := trouble_of(mutation))] == []
+
+
+# Before Python 3.11.5 they match wrongly where what they hold could match in another way (cpython issue 106052).
+ONE_WAY = re.compile(r"\(\?>|(?:[\])}]|\\\w|\.)(?:[*+?]|\{\d*,?\d*\})\+(?!\+)")
+
+
+def test_no_pattern_has_loops_that_old_pythons_match_wrongly() -> None:
+    assert ONE_WAY.search("(?:a|b)*+c") and ONE_WAY.search("(?>a)") and ONE_WAY.search(r"\d++")
+    calls = [
+        node
+        for path in modules("app", "probes", "scenarios")
+        for node in nodes(path)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("re.")
+    ]
+    assert len(calls) > 300
+    texts = [str(c.value) for call in calls for c in ast.walk(call) if isinstance(c, ast.Constant)]
+    files = [path for room in ("probes", "scenarios") for path in (ROOT / room).rglob("*.toml")]
+    lines = (line for path in files for line in path.read_text(encoding="utf-8").splitlines())
+    texts += [line for line in lines if re.match(r"\w*pattern|recognise|line = ", line)]
+    assert [text for text in texts if ONE_WAY.search(text)] == []

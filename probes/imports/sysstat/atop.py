@@ -71,8 +71,8 @@ _HEAD_BYTES = rb" \S+ \d+ \S+ \S+ \d+ "
 _COUNTING_LINE = re.compile(
     rb"(?:PRC" + _HEAD_BYTES + rb"\d+ \([^)\n]*\) [A-CE-Za-z] \d+ 0 0 -?\d+ \d+ \d+ -?\d+ \d+ [^\n]*\n"
     rb"|PRD" + _HEAD_BYTES + rb"\d+ \([^)\n]*\) [A-Za-z] \S+ y 0 0 0 0 \d+ \d+ [^\n]*\n"
-    rb"|(?!RESET|SEP|PRC |PRD |" + b"|".join(b"%s " % name[:3].encode() for name in load_labels()) + rb")[^\n]*\n)*+"
-    rb"([^\n]+)\n?"
+    rb"|(?!RESET|SEP|PRC |PRD |" + b"|".join(b"%s " % name[:3].encode() for name in load_labels())
+    + rb")[^\n]*\n){0,500}([^\n]+)\n?"
 )  # fmt: skip
 
 
