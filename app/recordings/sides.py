@@ -21,7 +21,7 @@ _decoder = Decoder(Union[READ])  # noqa: UP007
 
 
 def find_recordings(arguments: Iterable[str]) -> list[Path]:
-    """A path, a name, `last`, `demo:NAME`, or a directory of recordings. Raises Failure.
+    """Resolve arguments: a path, a name, `last`, `demo:NAME`, or a directory of recordings. Raises Failure.
 
     `TABLE:COLUMN` stays as it is: a column of a table of results.
     """
@@ -66,7 +66,7 @@ def read_run_summaries(files: Sequence[Path], named_beside: Sequence[Path] = ())
 def read_run_summary(path: Path, name: str, *, spread: bool = True) -> RunSummary:
     """`spread`: with each figure's own. Raises Failure."""
     if parts := _split_column(str(path)):
-        return _read_table_column(*parts, name)
+        return _read_io500_column(*parts, name)
     try:
         return summarise_run(read_events(path, _decoder), name, spread=spread)
     except BrokenRecording as no_recording:
@@ -89,7 +89,7 @@ def _split_column(argument: str) -> tuple[Path, str] | None:
     return Path(file), column
 
 
-def _read_table_column(path: Path, column: str, name: str) -> RunSummary:
+def _read_io500_column(path: Path, column: str, name: str) -> RunSummary:
     try:
         columns = io500_table.read_column_results(ImportSource.read(path))
     except ImportRefusedError as why:

@@ -10,7 +10,7 @@ from statistics import median
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report import wording
 from hostdx.app.report.numbers import SAYS, is_imported
-from hostdx.probes.reading.secrecy.harmless_words import mask_command
+from hostdx.probes.reading.secrecy.harmless_words import mask_all_but_names
 from hostdx.probes.units import format_duration, format_number, format_percent_interval, format_size
 from hostdx.scenarios.contract.disturbance import most_frequent_cause
 from hostdx.scenarios.contract.events import SliceLengthChosen
@@ -94,7 +94,7 @@ def _run_bullets(session: RunSession, recording: str, with_arguments: bool) -> B
 def _command_words(words: Sequence[str], with_arguments: bool) -> Words:
     """The program and what it was to do; its arguments may tell what a ticket is not to."""
     if with_arguments:
-        return "command:", Mono(shlex.join(mask_command(words)))
+        return "command:", Mono(shlex.join(mask_all_but_names(words)))
     shown = list(takewhile(lambda word: not word.startswith("-"), words))
     left_out = "(--with-arguments shows its arguments)" if len(shown) < len(words) else ""
     return "command:", Mono(shlex.join(shown)), left_out

@@ -64,6 +64,7 @@ Steps: TypeAlias = tuple[SuggestedStep, ...]
 
 
 def _steps_after_early_end(answer: RunAnswer) -> Steps | None:
+    """Return () where there is nothing to do, None where the next rule is asked."""
     session, status = answer.session, answer.status
     if status == "interrupted" and (first_remedy := _worst_remedy(session, "critical", "warning")):
         return (first_remedy.as_step,)

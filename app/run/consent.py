@@ -24,7 +24,7 @@ def ask_consent_for_plan(plan: Plan, *, yes: bool, digest: str, show_command: st
         return True
     if yes or not plan.needs_consent:
         return yes or not plan.needs_consent
-    if not _has_terminal():
+    if not _can_ask_at_terminal():
         risks = (action.risk for action in plan.actions if action.exposed)
         effect_text = "changes settings of this host" if any(a.consent for a in plan.actions) else next(risks)
         raise Failure(
@@ -41,7 +41,7 @@ def ask_consent_for_plan(plan: Plan, *, yes: bool, digest: str, show_command: st
 
 def offer_undo_of_leftover(heading: str, leftover: undo.Leftover) -> bool:
     """Asks whether a killed run's changes are to be undone now; True when they are."""
-    if not _has_terminal():
+    if not _can_ask_at_terminal():
         return False
     output.print_note(f"{heading}:")
     for change in undo.preview_undo(leftover):
@@ -57,10 +57,10 @@ def offer_undo_of_leftover(heading: str, leftover: undo.Leftover) -> bool:
 
 def ask_yes_no(question: str) -> bool:
     """Asked on the terminal; False where there is none."""
-    return _has_terminal() and _ask_on_terminal(question)
+    return _can_ask_at_terminal() and _ask_on_terminal(question)
 
 
-def _has_terminal() -> bool:
+def _can_ask_at_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None and sys.stderr.isatty()
 
 

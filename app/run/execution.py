@@ -25,7 +25,7 @@ from hostdx.app.undo.changes import HostChanges
 from hostdx.app.undo.journal import SCHEMA as JOURNAL_SCHEMA
 from hostdx.app.undo.journal import JournalHeader
 from hostdx.probes.reading.host import Host
-from hostdx.probes.reading.secrecy.harmless_words import mask_command, mask_unknown_words
+from hostdx.probes.reading.secrecy.harmless_words import mask_all_but_names, mask_unknown_words
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import OptionMap, PreparedRun, RunRefused, Scenario, UsageError
@@ -271,7 +271,7 @@ class RunExecution:
         """Return what is recorded of the command line: only what is known to be harmless; names too if asked."""
         words = self._redaction.redact_command(self._request.command)
         choices = {choice for option in self._request.declared for choice in option.choices}
-        keep = mask_command if self._request.with_arguments else mask_unknown_words
+        keep = mask_all_but_names if self._request.with_arguments else mask_unknown_words
         return keep(words, {"hostdx", "run", self._scenario.id, *choices})
 
     def _journal_header(self) -> JournalHeader:

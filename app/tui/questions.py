@@ -49,7 +49,7 @@ def all_questions(offers: Sequence[ev.ScenarioOffer]) -> tuple[Question, ...]:
     return list_questions(tuple(offer.card for offer in offers if offer.card.complaint is not None))
 
 
-def card_for(question: Question, session: RunSession) -> Card:
+def scenario_for(question: Question, session: RunSession) -> Card:
     """Return the scenario that answers the complaint, the same one whatever the host does: a digit means one thing."""
     offered = {offer.id: offer for offer in session.offers}
     return next((card for card in question.cards if card.id in offered), question.cards[0])

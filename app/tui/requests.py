@@ -40,7 +40,7 @@ STOP_QUESTION = "press s again to stop the run and undo its changes; any other k
 MAX_REPORT_BYTES = 64 << 20
 
 
-class AppRequests(App[int]):
+class ShellBase(App[int]):
     """The lower half of `Shell`, apart for length: it decides what is opened, `Shell` how it is shown."""
 
     triage: EventChild | None

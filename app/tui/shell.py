@@ -30,7 +30,7 @@ from hostdx.app.tui import theme
 from hostdx.app.tui.children.event_child import EventChild
 from hostdx.app.tui.ending import end_on_outside_signals, resume_only_after_suspend
 from hostdx.app.tui.own_settings import KeysFromKeymap, read_keymap
-from hostdx.app.tui.requests import AppRequests
+from hostdx.app.tui.requests import ShellBase
 from hostdx.app.tui.screens.base import MIN_SIZE_CELLS, Base
 from hostdx.probes.reading.other_package import load_entry_point
 from hostdx.scenarios.contract.card import bundled_cards, options_of_process
@@ -51,7 +51,7 @@ UNSEEN = frozenset({"back", "quit_now", "interrupt", "redraw", "suspend_process"
 LIVE_EVERY = 2  # ticks: what comes from a run under way is looked at twice a second
 
 
-class Shell(KeysFromKeymap, AppRequests):
+class Shell(KeysFromKeymap, ShellBase):
     """`triage`: the child that the home screen follows. `feed`: the recording on the run screens."""
 
     # ours draws in ASCII too, has no loading indicator and lists every binding
@@ -248,7 +248,7 @@ class Shell(KeysFromKeymap, AppRequests):
                 feed.dead = changed = True
             self.watch_runner()
         if changed:
-            self.show_view_at_cursor()
+            self.refresh_after_move()
         elif not feed.playback.live:
             end = now + FOLD_AHEAD_S
             while feed.playback.fold_checkpoint() and time.monotonic() < end:
@@ -274,7 +274,7 @@ class Shell(KeysFromKeymap, AppRequests):
                     screen.show()
                 return
 
-    def show_view_at_cursor(self) -> None:
+    def refresh_after_move(self) -> None:
         """After the cursor moved: at the end of a run the verdict is shown, before it the blocks; and all is drawn."""
         from hostdx.app.tui.screens.run import RunScreen
 
@@ -319,7 +319,9 @@ class Shell(KeysFromKeymap, AppRequests):
             self.push_screen(screen)
 
     def open_feed(self, feed: RunFeed, *, on_top: bool = False) -> None:
-        """`on_top`: what is on the screen is come back to, as is a verdict whose next step was started from a plan."""
+        """Show `feed` and close the former one. `on_top`: the former is kept and come back to, as is a verdict whose
+        next step was started from a plan.
+        """
         from hostdx.app.tui.screens.before.plan import PlanScreen
         from hostdx.app.tui.screens.run import RunScreen
 
@@ -345,7 +347,7 @@ class Shell(KeysFromKeymap, AppRequests):
             self._feed.close()
             self._feed = self._former.pop()
             self._was_ended = self._feed.session.ended is not None
-            self.show_view_at_cursor()
+            self.refresh_after_move()
 
     @property
     def is_last_screen(self) -> bool:

@@ -22,7 +22,7 @@ class MeasurementInvalid(Exception):
 
 
 class WriteBudgetSpent(MeasurementInvalid):
-    """An error that says that the bytes this run may write are used up: no further window, but earlier ones hold.
+    """An error that says that the next window does not fit into what this run may still write; earlier ones hold.
 
     Of `most_bytes` that the run may write (0: not known) this load wrote `load_bytes`; it gets `share` of what is left
     when it begins. The refused window needs `lacking_bytes` more than there are.

@@ -216,7 +216,10 @@ class WorkerPool:
     async def run_together(
         self, do: str, specs: Sequence[LoadSpec], lead_s: float, longest: float
     ) -> list[dict[str, Any]]:
-        """Run one worker for each spec; all start at the same moment and take `longest` seconds at most."""
+        """Run one worker for each spec; all start at the same moment and take `longest` seconds at most.
+
+        Any error, or a cancel, kills all workers of the pool.
+        """
         workers = await self.ensure_workers(len(specs))
         try:
             asked = [worker.send_request(do, **spec) for worker, spec in zip(workers, specs, strict=True)]

@@ -130,7 +130,7 @@ class _SideRun:
             return histogram.bucket_latencies(self.latencies)
         return histogram.bucket_latencies(int(ns * self.longer) for ns in self.latencies)
 
-    def finish_variant(self) -> None:
+    def finish_side(self) -> None:
         with _errors_of_side(self._spec):
             self._finish(self.uncounted + len(self.latencies))
 
@@ -219,7 +219,7 @@ def run_slice_batch(
         raise VariantSideFailed(error, spec["sides"][number].get("mark")) from None
     finally:
         for side in sides:
-            side.finish_variant()
+            side.finish_side()
         delay.close()
     if busy and done:
         source.rate = done / busy * 1e9

@@ -103,18 +103,18 @@ def numeric_fields(source: ImportSource, account: FieldAccount, result: ImportRe
 def _json_values(source: ImportSource) -> Iterator[tuple[str, float]]:
     try:
         for _, _, document in json_text.iterate_documents(source.data, object, source.name):
-            yield from _iterate_leaves(document, "")
+            yield from _numbers_with_paths(document, "")
     except ImportRefusedError:
         return  # the importer says what is broken
 
 
-def _iterate_leaves(value: object, path: str) -> Iterator[tuple[str, float]]:
+def _numbers_with_paths(value: object, path: str) -> Iterator[tuple[str, float]]:
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from _iterate_leaves(inner, f"{path}/{key}" if path else str(key))
+            yield from _numbers_with_paths(inner, f"{path}/{key}" if path else str(key))
     elif isinstance(value, list):
         for inner in value:
-            yield from _iterate_leaves(inner, path)
+            yield from _numbers_with_paths(inner, path)
     elif not isinstance(value, bool) and (read := parse_number(value)) is not None:
         yield path, read
 

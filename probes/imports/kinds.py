@@ -74,7 +74,7 @@ def add_validity_troubles(result: ImportResult) -> ImportResult:
     measures = tuple(map(_unjudge_if_invalid_or_short, result.measures))
     flagged = {
         "invalid": {m.workload: m.invalid for m in measures if m.invalid and not _is_short(m)},
-        "too-short": {m.workload: _short_words(m) for m in measures if _is_short(m)},
+        "too-short": {m.workload: _too_short_text(m) for m in measures if _is_short(m)},
         "from-memory": dict(_pairs_read_from_memory(measures)),
     }
     if _SAY_INVALID.intersection(trouble.id for trouble in result.troubles):
@@ -90,14 +90,14 @@ def add_validity_troubles(result: ImportResult) -> ImportResult:
 def _unjudge_if_invalid_or_short(measure: ImportedMeasure) -> ImportedMeasure:
     if not measure.judged or not (measure.invalid or _is_short(measure)):
         return measure
-    return msgspec.structs.replace(measure, judged=False, invalid=measure.invalid or _short_words(measure))
+    return msgspec.structs.replace(measure, judged=False, invalid=measure.invalid or _too_short_text(measure))
 
 
 def _is_short(measure: ImportedMeasure) -> bool:
     return 0 < measure.seconds < MIN_WORK_SECONDS
 
 
-def _short_words(measure: ImportedMeasure) -> str:
+def _too_short_text(measure: ImportedMeasure) -> str:
     return f"{units.format_latency(measure.seconds * 1e9)} of work"
 
 

@@ -54,6 +54,7 @@ class Decoder:
             raise msgspec.ValidationError("the name of a field or a type is no UTF-8") from None
 
     def decode_lines(self, data: bytes) -> list[Any]:
+        """Decode whole lines; the rest of a cut one is not kept for the next call."""
         if not any(spelt in data for spelt in _BACKSLASHES):
             return self._plain.decode_lines(data)
         return [self.decode(line) for line in data.split(b"\n") if line.strip()]

@@ -54,11 +54,11 @@ def read_job_recording(name: str, events: Iterable[ev.AnyEvent]) -> Iterator[App
             rate, ends = median_and_interval(rates)
             yield ApplicationPoint(
                 name=f"{name}: {variant}" if len(runs) > 1 else name, direction=direction, bandwidth=rate,
-                ci95=ends, computing=_computing_share(blocks),
+                ci95=ends, computing=_user_cpu_share(blocks),
             )  # fmt: skip
 
 
-def _computing_share(blocks: Iterable[ev.Block]) -> float | None:
+def _user_cpu_share(blocks: Iterable[ev.Block]) -> float | None:
     """Of user CPU over the time; several threads count as one that always computes."""
     shares = [
         min(1.0, block.values[USER_CPU] / block.seconds)

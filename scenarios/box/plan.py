@@ -85,7 +85,7 @@ class BoxSetup:
         inodes = free.f_favail if free is not None and not isinstance(free, Absent) else 0
         most = int(inodes * INODES_SHARE) if inodes else MAX_NAMES
         by_bytes = self.side_bytes // (HARD_FILE_BYTES + 4096)
-        self.most_names = max(self.worker_count, min(MAX_NAMES, most, by_bytes))
+        self.max_files = max(self.worker_count, min(MAX_NAMES, most, by_bytes))
         self.delays_inode_reuse = (
             fit is not None and fit.placement is not None and delays_inode_reuse(host, fit.placement)
         )
@@ -185,13 +185,13 @@ def plan_sentences(layout: BoxSetup) -> Iterator[str]:
     yield STOPS_ITSELF
     yield (
         f"{layout.worker_count} workers; at most {units.format_size(3 * layout.side_bytes)} of files and "
-        f"{2 * layout.most_names} names at once, all removed at the end; the large files are unnamed, so that nothing "
+        f"{2 * layout.max_files} names at once, all removed at the end; the large files are unnamed, so that nothing "
         "of them is left after a crash"
     )
     if layout.jobs or layout.recordings:
         yield f"{len({job.name for job in layout.jobs}) + len(layout.recordings)} of --job are put into the box"
     if layout.is_network_file_system:
-        yield shared_servers_warning(layout)
+        yield network_storage_warning(layout)
     yield from layout.place.fit.notes if layout.place.fit is not None else ()
     if layout.delays_inode_reuse:
         yield (
@@ -200,7 +200,7 @@ def plan_sentences(layout: BoxSetup) -> Iterator[str]:
     yield f"{len(CORNERS)} corners of IO500 in about {layout.budget_s:.0f} s: not an IO500 score"
 
 
-def shared_servers_warning(layout: BoxSetup) -> str:
+def network_storage_warning(layout: BoxSetup) -> str:
     return (
         f"{layout.directory_path} is on {layout.file_system} ({layout.source}): this loads servers that other machines "
         "use too; reads may be served by their memory, which is not seen from here"

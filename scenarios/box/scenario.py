@@ -25,7 +25,7 @@ from hostdx.scenarios.box.plan import (
     MAX_WORKERS,
     BoxSetup,
     make_plan_and_setup,
-    shared_servers_warning,
+    network_storage_warning,
 )
 from hostdx.scenarios.box.results import BoundingBoxResult, CornerFigures, CornersResult, JobsResult
 from hostdx.scenarios.contract.declared_options import apply_declaration
@@ -45,7 +45,7 @@ EngineMaker = Callable[[Run, BoxSetup, PrivateDirectory], BoxBench]
 def make_built_in_bench(run: Run, layout: BoxSetup, private: PrivateDirectory) -> BoxBench:
     return BoxBench(
         run.host, private, layout.place.leaf_devices, layout.side_bytes, layout.worker_count, run.seed,
-        WriteBudget(layout.most_bytes), most_names=layout.most_names,
+        WriteBudget(layout.most_bytes), max_files=layout.max_files,
     )  # fmt: skip
 
 
@@ -77,7 +77,7 @@ class BoxScenario(Scenario):
                 stack.push_async_callback(bench.close)
                 await bench.prepare_files(step.report_written)
                 if layout.is_network_file_system:
-                    run.emit_note(shared_servers_warning(layout))
+                    run.emit_note(network_storage_warning(layout))
             cycles = BoxCycles(run, bench, plan.workloads, watch, f"this file system ({layout.file_system})")
             try:
                 with run.begin_step("corners", plan.steps[1].title) as step:

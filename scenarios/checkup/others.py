@@ -36,7 +36,7 @@ from hostdx.scenarios.contract.model import Run
 from hostdx.scenarios.contract.results.result import Item
 from hostdx.scenarios.triage.cpus import priority
 from hostdx.scenarios.triage.cpus.quota import MIN_THROTTLED_SHARE, raise_quota_remedy, throttling_sentence
-from hostdx.scenarios.triage.cpus.sharing import sharing_sentence, spread_remedy
+from hostdx.scenarios.triage.cpus.sharing import crowded_cpus_sentence, spread_remedy
 from hostdx.scenarios.triage.cpus.usable import usable_cpus
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
@@ -91,7 +91,7 @@ class HostUseSampler:
         after = await asyncio.to_thread(_read_host, self._run.host)
         await asyncio.to_thread(cpu_users.look)
         shared = cpu_users.find_shared_cpus(usable_cpus(self._run.host).cpus)
-        use = host_use_between(before, after, frozenset(own_process_family(self._run.host)))
+        use = host_rates_and_other_users(before, after, frozenset(own_process_family(self._run.host)))
         self.gaps.append(msgspec.structs.replace(use, at_s=self._run.elapsed_s(), shared_cpus=tuple(shared)))
 
     def quota_items(self, triage_findings: Sequence[Finding] = ()) -> list[Item]:
@@ -164,7 +164,7 @@ class HostUseSampler:
             return None
         excess = 1.0 - len(last.cpus) / len(last.processes)  # of what each wanted, at most
         return _cause_item(
-            sharing_sentence(last), spread_remedy(self._run.host, last).as_step, max(0.0, excess)
+            crowded_cpus_sentence(last), spread_remedy(self._run.host, last).as_step, max(0.0, excess)
         )
 
     def _memory_cause(self, gaps: Sequence[HostUse]) -> Item | None:
@@ -243,7 +243,7 @@ def _read_host(host: Host) -> tuple[HostCounters, ProcessTable]:
     return read_host_counters(host), read_process_table(host, io=True)
 
 
-def host_use_between(
+def host_rates_and_other_users(
     before: tuple[HostCounters, ProcessTable],
     after: tuple[HostCounters, ProcessTable],
     own_pids: frozenset[int],

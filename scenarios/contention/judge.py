@@ -133,7 +133,7 @@ def fit_with_intervals(groups: Sequence[Sequence[tuple[int, float]]], rng: Rando
     wider = t_quantile(1 - _RANGE, len(groups) - 1) / normal_quantile(1 - _RANGE)
     wider *= math.sqrt(len(groups) / (len(groups) - 1))
     contention, *rest = (
-        _bootstrap_interval(
+        _stretched_percentiles(
             [_fitted_part(rates, free) for rates in drawn],
             _fitted_part(_geometric_means(groups), free),
             wider,
@@ -157,8 +157,8 @@ def _geometric_means(groups: Sequence[Sequence[tuple[int, float]]]) -> list[tupl
     return [(workers, math.exp(sum(own) / len(own))) for workers, own in sorted(logs.items())]
 
 
-def _bootstrap_interval(values: Sequence[float], best: float, wider: float) -> tuple[float, float]:
-    ranked = sorted(values)
+def _stretched_percentiles(resampled: Sequence[float], best: float, wider: float) -> tuple[float, float]:
+    ranked = sorted(resampled)
     last = len(ranked) - 1
     low, high = ranked[round(_RANGE * last)], ranked[round((1 - _RANGE) * last)]
     return max(0.0, best - wider * max(0.0, best - low)), max(0.0, best) + wider * max(0.0, high - best)

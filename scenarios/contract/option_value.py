@@ -9,7 +9,7 @@ from functools import partial
 import msgspec
 
 from hostdx.probes.reading.secrecy.harmless_words import harmless_value, mask_unknown_text
-from hostdx.probes.reading.secrecy.secrets import hash_of_text
+from hostdx.probes.reading.secrecy.secrets import short_hash
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract.plan import Option, Plan, Variant, command_variant
 
@@ -98,7 +98,7 @@ class OptionRedaction:
     ) -> None:
         self._is_private = bool(options.get(FLAG))
         if self._is_private:
-            form = hash_of_text
+            form = short_hash
         self._form = form or partial(mask_unknown_text, with_names=with_names)
         self._value_form = form or partial(harmless_value, "", with_names=with_names)
         self._variable_form = partial(harmless_value, with_names=with_names)
@@ -148,8 +148,8 @@ class OptionRedaction:
     def _redact_word(self, word: str) -> str:
         name, equals, value = word.partition("=")
         if equals and name.removeprefix("--") in self._names:
-            return f"{name}={hash_of_text(value)}"
-        return hash_of_text(word) if word in self._values else word
+            return f"{name}={short_hash(value)}"
+        return short_hash(word) if word in self._values else word
 
     def _form_values(self, value: Json) -> Json:
         texts: list[Json] = [self._form(text) for text in _value_texts(value)]

@@ -29,15 +29,15 @@ PRESSURE_SPEAKS = 0.10  # of the time, as in triage
 
 
 class WatchedJob(msgspec.Struct, frozen=True, kw_only=True):
-    """What was watched. `watch_command_line` asks for it again; `pressed`: share of the time in which some task waited
-    for a CPU; `quotas`: of its control groups, with the periods of the watch.
+    """What was watched. `watch_command_line` asks for it again; `waited_share`: share of the time in which a task
+    waited for a CPU; `quotas`: of its control groups, with the periods of the watch.
     """
 
     words: str
     target: JobTarget
     name: str = ""  # of the process, for a process
     members: frozenset[int] = frozenset()
-    pressed: float | None = None
+    waited_share: float | None = None
     quotas: tuple[QuotaGroup, ...] = ()
 
     @property
@@ -89,17 +89,17 @@ def _usage_finding(host: Host, usable: UsableCpus, job: WatchedJob, uses: Sequen
     cores = _mean_spread([use.cores for use in uses])
     cpus = len(usable.placed.online)
     waited = _mean_waiting([use.others_waited for use in uses])
-    pressed = job.pressed if waited is None else None
+    waited_share = job.waited_share if waited is None else None
     contended = (waited or 0.0) >= WAIT_SPEAKS or _min_waiting_share_of_others(
-        pressed, uses, cpus
+        waited_share, uses, cpus
     ) >= PRESSURE_SPEAKS
     took = contended and cores.low >= TAKES_SPEAKS * max(1, cpus)
     of_all = f" of {units.count_noun(cpus, 'CPU')}" if cpus else " CPUs"
     meanwhile = ""
     if waited is not None:
         meanwhile = SAYS.text("others-waited", waited=f"{waited:.1f}")
-    elif pressed is not None:
-        meanwhile = SAYS.text("pressed", pressed=pressed)
+    elif waited_share is not None:
+        meanwhile = SAYS.text("pressed", pressed=waited_share)
     needed = math.ceil(cores.estimate - 0.1)
     # all of them are no place of its own
     place = _pinning_remedies(host, usable, needed, job) if needed < cpus else ()
@@ -127,15 +127,15 @@ def _quota_remedies(host: Host, stopped: QuotaGroup | None) -> tuple[Remedy, ...
     return (raise_quota_remedy(host, stopped.folder),) if stopped else ()
 
 
-def _min_waiting_share_of_others(pressed: float | None, uses: Sequence[JobUse], cpus: int) -> float:
+def _min_waiting_share_of_others(waited_share: float | None, uses: Sequence[JobUse], cpus: int) -> float:
     """Where the kernel counts no waits of all CPUs: the least share of the time in which others than the job waited.
 
     A job with no more threads than CPUs never waits for itself.
     """
     own = _mean_waiting([use.waited for use in uses])
-    if pressed is None or (own is None and uses[-1].threads > cpus):
+    if waited_share is None or (own is None and uses[-1].threads > cpus):
         return 0.0
-    return pressed - min(1.0, own or 0.0)
+    return waited_share - min(1.0, own or 0.0)
 
 
 def _priority_remedy(host: Host, job: WatchedJob) -> Remedy:
@@ -186,8 +186,8 @@ def _job_evidence(job: WatchedJob, uses: Sequence[JobUse]) -> tuple[Evidence, ..
         ),
         SAYS.evidence("modes", user=user, system=1 - user),
     ]
-    if job.pressed is not None:
-        lines.append(SAYS.evidence("pressure", pressed=job.pressed))
+    if job.waited_share is not None:
+        lines.append(SAYS.evidence("pressure", pressed=job.waited_share))
     for quota in job.quotas:
         cpus, periods = units.count_noun(quota.cores, "CPU"), units.count_noun(quota.periods, "period")
         lines.append(

@@ -174,7 +174,7 @@ async def _find_busiest_target(run: Run, users: CpuUsers) -> JobTarget:
         own_pids = users.own_pids
         user = find_dominant_process(before, after, "cpu", own_pids)
         if user is None:
-            target, words = await asyncio.to_thread(_find_busiest_crowd, run.host, before, after, own_pids)
+            target, words = await asyncio.to_thread(_find_busiest_job, run.host, before, after, own_pids)
             step.finish_with_remark(words)
             run.emit_note(words)
             return target
@@ -190,7 +190,7 @@ async def _find_busiest_target(run: Run, users: CpuUsers) -> JobTarget:
     return JobTarget("pid", str(user.pid), user.start_ticks)
 
 
-def _find_busiest_crowd(
+def _find_busiest_job(
     host: Host, before: ProcessTable, after: ProcessTable, own_pids: frozenset[int]
 ) -> tuple[JobTarget, str]:
     """The processes that used most together where none did alone: one with its descendants, a control group, a user's.
@@ -252,14 +252,14 @@ def _uid_of_user(user: str) -> str:
         raise UsageError(f"cpuwatch: there is no user {user}") from None
 
 
-def _watched_job(target: JobTarget, first: JobLook, pressed: float | None) -> WatchedJob:
+def _watched_job(target: JobTarget, first: JobLook, waited_share: float | None) -> WatchedJob:
     top = first.processes.get(int(target.value)) if target.kind == "pid" else None
     return WatchedJob(
         words=_process_words(top.name, target.value) if top is not None else _target_words(target),
         target=target,
         name=f"{top.name} [{top.pid}]" if top is not None else "",
         members=frozenset(first.processes),
-        pressed=pressed,
+        waited_share=waited_share,
     )
 
 

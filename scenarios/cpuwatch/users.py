@@ -7,7 +7,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running.cpu_users import CpuUser, SharedCpus
 from hostdx.probes.system.running.culprit import label_processes
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.triage.cpus.sharing import sharing_sentence, spread_remedy
+from hostdx.scenarios.triage.cpus.sharing import crowded_cpus_sentence, spread_remedy
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
 SAYS = finding_texts("cpuwatch")
@@ -52,7 +52,7 @@ def shared_cpus_findings(host: Host, shared_sets: Sequence[SharedCpus]) -> Itera
         yield SAYS.finding(
             "shared",
             subject=shared.cpu_list,
-            sharing=sharing_sentence(shared),
+            sharing=crowded_cpus_sentence(shared),
             evidence=[
                 *(
                     SAYS.evidence(

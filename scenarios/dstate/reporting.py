@@ -67,7 +67,7 @@ class DstateReport:
         self._update_findings(look)
         self._emit_table(look)
 
-    def emit_final_findings(self, seconds: float) -> None:
+    def emit_conclusion(self, seconds: float) -> None:
         """The list of all that was stuck, or that nothing was; that it is well only where every task could be seen."""
         self._emit_findings(list(self._worst.values()), closing=True)  # how long it was in the end
         self.run.emit(TasksInDResult(t=self.run.elapsed_s(), value=self._stuck_tasks(MAX_LISTED_TASKS)))

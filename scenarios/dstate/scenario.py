@@ -98,7 +98,7 @@ class Dstate(Scenario):
                     await run.clock.sleep(max(0.05, min(pause, left if left is not None else pause)))
             finally:
                 follower.close()
-                report.emit_final_findings(run.clock.now() - began)
+                report.emit_conclusion(run.clock.now() - began)
 
     def _record_facts(self, run: Run) -> None:
         block_devices(run.host)  # read before anything hangs on one of them

@@ -41,8 +41,8 @@ class FileSetScatter(NamedTuple):
         return math.sqrt(2 * self.place**2 / min(groups, self.all_pairs) + self.in_group**2 / groups)
 
     def groups_for_half_width(self, now: float, then: float) -> float:
-        """Return how many groups narrow a half-width (logarithm) from `now` to `then`; math.inf where the file sets
-        allow no interval so narrow.
+        """Return how many measured groups narrow a half-width (logarithm) from `now` to `then`; math.inf where
+        the file sets allow no interval so narrow.
         """
         square = (then / now * self.error(self.groups)) ** 2 - 2 * self.place**2 / self.all_pairs
         return self.in_group**2 / square if square > 0 else math.inf
@@ -55,8 +55,8 @@ class FileSetVisits:
         self._counted = [0] * places
         self._rng = rng
 
-    def next(self, groups: int) -> list[int]:
-        """Return a pair of file sets for each group."""
+    def choose_for(self, groups: int) -> list[int]:
+        """Return a file set for each of so many measured groups: at random, of those used least."""
         counts, chosen = list(self._counted), []
         waiting: list[int] = []
         for _ in range(groups):

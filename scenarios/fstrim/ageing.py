@@ -42,7 +42,7 @@ CHURN = EngineLoad(
 )
 
 
-def least_churn_bytes() -> int:
+def least_block_bytes() -> int:
     """A block writes at least so much: four steps a worker."""
     return CHURN.min_operations * STEP_BYTES
 
@@ -69,7 +69,7 @@ class ChurnBench:
 
     async def measure_block(self, seconds: float, most_bytes: int) -> Measured:
         """New files for `seconds` or `most_bytes`, whichever is less. Raises MeasurementInvalid, BenchRefused."""
-        if refusal := self.budget.refusal_text(max(most_bytes, least_churn_bytes()), CHURN.id):
+        if refusal := self.budget.refusal_text(max(most_bytes, least_block_bytes()), CHURN.id):
             raise MeasurementInvalid(refusal)
         before = self._written_bytes()
         try:

@@ -12,7 +12,7 @@ from hostdx.probes.system.disk.topology import DirectoryPlacement, read_disk_top
 from hostdx.probes.system.disk.trim.discard import TRIMMING, DiscardChain, discard_chain
 from hostdx.probes.system.running.allowed import may_administer
 from hostdx.probes.types import Absent, is_present
-from hostdx.scenarios.fstrim.ageing import LARGEST_FILE, STEP_BYTES, WORKERS, least_churn_bytes
+from hostdx.scenarios.fstrim.ageing import LARGEST_FILE, STEP_BYTES, WORKERS, least_block_bytes
 
 MAX_WRITTEN_BYTES = 8 << 30
 SHARE_OF_CAPACITY = 0.02
@@ -23,7 +23,9 @@ PLANNED_SHARE = 0.5
 
 
 class TrimSetup:
-    """`refusal`: nothing can be measured; `no_trim`: it can be measured, but not trimmed; `to_trim`: what would help
+    """What a trim meets in a directory, and whether it can be measured there.
+
+    `refusal`: nothing can be measured; `no_trim`: it can be measured, but not trimmed; `to_trim`: what would help
     there. Each one line, or empty.
     """
 
@@ -113,10 +115,10 @@ class TrimSetup:
         by_space = self.block_bytes_by_space(blocks, free)
         step = WORKERS * STEP_BYTES
         self.block_bytes = int(min(by_wear, by_space, MAX_BLOCK_BYTES)) // step * step
-        if self.block_bytes >= least_churn_bytes():
+        if self.block_bytes >= least_block_bytes():
             return ""
         if by_space < by_wear:
-            need = ((blocks + 1) * least_churn_bytes() + self.fixed_bytes) / SHARE_OF_FREE
+            need = ((blocks + 1) * least_block_bytes() + self.fixed_bytes) / SHARE_OF_FREE
             return (
                 f"{self.directory}: too little space: needs {units.format_size(need)} free (the files take at most "
                 f"{100 * SHARE_OF_FREE:.0f} % of it), has {units.format_size(free)}; free some, or name "

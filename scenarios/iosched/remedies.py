@@ -27,7 +27,7 @@ APPLY = (
 _MODULES = {"bfq": "bfq", "kyber": "kyber-iosched"}
 
 
-def udev_rule_text(device: str, scheduler: str, rotational: bool | None = None) -> str:
+def udev_rule_of_device(device: str, scheduler: str, rotational: bool | None = None) -> str:
     """For this device by its kernel name. A rule for a whole class is for the administrator to write."""
     flag = "" if rotational is None else f', ATTR{{queue/rotational}}=="{int(rotational)}"'
     return (
@@ -72,7 +72,7 @@ def _persist_by_udev(
     device: str, scheduler: str, rotational: bool | None, why: SchedulerOrigin | None
 ) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     file = RULE.format(re.sub(r"[^A-Za-z0-9_.-]", "-", device))
-    rule = udev_rule_text(device, scheduler, rotational)
+    rule = udev_rule_of_device(device, scheduler, rotational)
     warning = SAYS.text("sd-names") if device.startswith("sd") else ""
     if why and why.kind in ("udev", "tuned"):
         warning = SAYS.text("set-elsewhere", source=why.source, says=why.says)

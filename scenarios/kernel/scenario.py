@@ -86,7 +86,7 @@ class KernelScenario(Scenario):
         if layout.refusal:
             run.emit_note(f"disk and files are not measured: {layout.refusal}")
         async with AsyncExitStack() as stack:
-            battery = await self._prepare_benchmarks(run, layout, stack)
+            battery = await self._prepare_loads(run, layout, stack)
             directories = [layout.directory_path] if layout.fit is not None else []
             watch = watch_for(run, layout.leaf_devices, directories=directories)
             await watch.look_before_first_block()
@@ -94,7 +94,7 @@ class KernelScenario(Scenario):
         for finding in build_findings(plan, figures):
             run.emit_finding(finding)
 
-    async def _prepare_benchmarks(self, run: Run, layout: KernelSetup, stack: AsyncExitStack) -> BenchmarkSet:
+    async def _prepare_loads(self, run: Run, layout: KernelSetup, stack: AsyncExitStack) -> BenchmarkSet:
         private = None
         if layout.fit is not None:
             private = await stack.enter_async_context(own_test_directory(run, layout.directory_path))

@@ -94,7 +94,7 @@ def _group_alike(places: tuple[NodeOrSocket, ...]) -> tuple[tuple[NodeOrSocket, 
     """Wherever they stand: two kinds of nodes in turn. What is only counted is not sorted: it may be thousands."""
     classes: list[list[NodeOrSocket]] = []
     for place in places:
-        alike = next((some for some in classes[:_MAX_RUNS] if _is_alike(some[0], place)), None)
+        alike = next((some for some in classes[:_MAX_RUNS] if _has_same_hardware(some[0], place)), None)
         classes.append([place]) if alike is None else alike.append(place)
     return tuple(map(tuple, classes))
 
@@ -102,15 +102,15 @@ def _group_alike(places: tuple[NodeOrSocket, ...]) -> tuple[tuple[NodeOrSocket, 
 def _split_runs(places: tuple[NodeOrSocket, ...], across: bool) -> Iterator[tuple[NodeOrSocket, ...]]:
     run: list[NodeOrSocket] = []
     for place in places:
-        if run and not (_is_alike(run[0], place) and (across or run[0].sockets == place.sockets)):
+        if run and not (_has_same_hardware(run[0], place) and (across or run[0].sockets == place.sockets)):
             yield tuple(run)
             run = []
         run.append(place)
     yield tuple(run)
 
 
-def _is_alike(place: NodeOrSocket, other: NodeOrSocket) -> bool:
-    """The kernel keeps some of the first node's memory for itself, so that sizes differ a little."""
+def _has_same_hardware(place: NodeOrSocket, other: NodeOrSocket) -> bool:
+    """Same cores, caches and kind, nearly the same memory: the kernel keeps some of the first node's."""
     sizes = place.memory_bytes, other.memory_bytes
     if None in sizes:
         near = sizes[0] is sizes[1]

@@ -26,7 +26,7 @@ from hostdx.scenarios.contract.model import UsageError
 from hostdx.scenarios.experiment.guards.system_disks import system_uses_by_leaf
 from hostdx.scenarios.experiment.schedule.host_settings import read_setting, setting_change
 from hostdx.scenarios.experiment.schedule.switch import attribute_change
-from hostdx.scenarios.prove.reserved_cards import NETWORK, describe_traffic, reserved_cards
+from hostdx.scenarios.prove.reserved_cards import NETWORK, describe_users_of_card, reserved_cards
 
 
 def leave_alone_reason(host: Host, kind: str, scope: str, path: str) -> str:
@@ -141,7 +141,7 @@ def parse_setting(host: Host, text: str, *, may_lose: bool = False) -> ProvableS
         raise UsageError(f"setting {text}: {len(paths)} files match {pattern}, more than {MAX_FILES}")
     if reserved := leave_alone_reason(host, kind.name, scope, pattern):
         raise UsageError(f"setting {text}: {reserved}")
-    if kind.loses and not may_lose and (traffic := describe_traffic(host, scope)):
+    if kind.loses and not may_lose and (traffic := describe_users_of_card(host, scope)):
         raise UsageError(
             f"setting {text}: {scope} carries {traffic}, and each switch may lose {kind.loses}; --{MAY_LOSE} allows it"
         )

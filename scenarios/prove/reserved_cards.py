@@ -55,7 +55,7 @@ def cards_joined_to(host: Host, card: str) -> set[str]:
     return cards
 
 
-def describe_traffic(host: Host, card: str) -> str:
+def describe_users_of_card(host: Host, card: str) -> str:
     """Return what a card carries for others, as `12 connections`; "" where nothing is known of."""
     if host.path_exists(f"{NETWORK}/{card}/brport"):
         return "the guests or containers of a bridge"

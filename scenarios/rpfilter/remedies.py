@@ -28,7 +28,7 @@ SETTING_REFERENCES = REFERENCES[3:5]
 def choose_remedies(facts: RpFilterFacts, rule: ReversePathRule | None) -> tuple[Remedy, ...]:
     """The most fitting first. `rule` is the check that is in effect, None where only the configuration asks for it."""
     choices: list[Remedy] = []
-    if is_set_by_firewalld(facts, rule):
+    if is_likely_loaded_by_firewalld(facts, rule):
         choices.append(_firewalld_remedy(facts, rule, reason_to_keep_check(facts)))
     elif rule is not None and rule.table == TABLE and rule.form == "nft":
         choices.append(deletion_remedy(rule, _explain_removal(reason_to_keep_check(facts))))
@@ -59,8 +59,8 @@ def not_reloaded_remedy(facts: RpFilterFacts, loaded: ReversePathRule | None) ->
     )
 
 
-def is_set_by_firewalld(facts: RpFilterFacts, rule: ReversePathRule | None) -> bool:
-    """Return whether firewalld loads it: then it is changed there and nowhere else."""
+def is_likely_loaded_by_firewalld(facts: RpFilterFacts, rule: ReversePathRule | None) -> bool:
+    """Return whether firewalld seems to load it (None: the sysctl): then it is changed there and nowhere else."""
     if rule is not None and rule.table == TABLE:
         return not _is_absent_or_stopped(facts.firewalld)
     if isinstance(facts.firewalld, Absent):

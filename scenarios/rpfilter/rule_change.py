@@ -215,18 +215,18 @@ def _setting_remedy(setting: RpFilter, wanted: Mapping[str, int], title: str, wa
         f"{name} from {WORDS.get(before, before)} to {WORDS.get(after, after)}"
         for name, (before, after) in effective_changes(setting, wanted).items()
     ]
-    lines = " ".join(shlex.quote(f"{_sysctl_name(name)} = {new[name]}") for name in changed)
+    lines = " ".join(shlex.quote(f"{_rp_filter_key(name)} = {new[name]}") for name in changed)
     return SAYS.remedy(
         "rp-filter",
         title=title,
-        new=tuple(f"{_sysctl_name(name)}={new[name]}" for name in changed),
+        new=tuple(f"{_rp_filter_key(name)}={new[name]}" for name in changed),
         lines=lines,
-        old=tuple(f"{_sysctl_name(name)}={old[name]}" for name in reversed(changed)),
+        old=tuple(f"{_rp_filter_key(name)}={old[name]}" for name in reversed(changed)),
         moves="; ".join(moves),
         warning=warning,
     )
 
 
-def _sysctl_name(name: str) -> str:
+def _rp_filter_key(interface: str) -> str:
     """With slashes, for an interface's name may hold dots: sysctl(8)."""
-    return f"net/ipv4/conf/{name}/rp_filter"
+    return f"net/ipv4/conf/{interface}/rp_filter"

@@ -145,7 +145,7 @@ def _find_mismatch(facts: RpFilterFacts, ruleset: Ruleset, asked: bool, line: Ev
     own = [
         r
         for r in ruleset.rules_in_effect
-        if remedies.is_set_by_firewalld(facts, r) and r.checks_every_flow and "IPv6" in r.protocols
+        if remedies.is_likely_loaded_by_firewalld(facts, r) and r.checks_every_flow and "IPv6" in r.protocols
     ]
     if bool(own) == asked:
         return

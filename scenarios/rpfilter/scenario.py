@@ -99,7 +99,7 @@ class Rpfilter(Scenario):
 
     def _report_rule_findings(self, run: Run) -> None:
         """What the read-only rules say: all that is left where nothing can be measured."""
-        for rule_finding in _rule_findings(run.host, run.emit_note):
+        for rule_finding in _findings_of_checks(run.host, run.emit_note):
             run.emit_finding(rule_finding)
 
     async def _count_rates(self, run: Run) -> PacketRates | Absent:
@@ -176,17 +176,17 @@ class Rpfilter(Scenario):
         run: Run,
         facts: RpFilterFacts,
         verdicts: list[ev.RunVerdict],
-        path: float | None,
+        no_rule_ns: float | None,
         now: PacketRates | Absent,
     ) -> None:
-        """`path`: nanoseconds a packet without a rule."""
+        """`no_rule_ns`: nanoseconds a packet without a rule."""
         main = choose_check(facts)
         cost_answer = build_cost_answer(
-            verdicts, path, now, facts.fastest_card, run.options.as_number("link"), main.protocol
+            verdicts, no_rule_ns, now, facts.fastest_card, run.options.as_number("link"), main.protocol
         )
         measured = main.rule if cost_answer is not None else None
         own = ("rpfilter.loaded", rule_subject(measured)) if measured is not None else None
-        for rule_finding in _rule_findings(run.host, lambda _: None):
+        for rule_finding in _findings_of_checks(run.host, lambda _: None):
             if (rule_finding.id, rule_finding.subject) != own:
                 run.emit_finding(rule_finding)
         if cost_answer is None:
@@ -198,7 +198,7 @@ class Rpfilter(Scenario):
         run.emit_finding(cost_finding(cost_answer, facts, main))
 
 
-def _rule_findings(host: Host, passed_over: Callable[[str], None]) -> Iterator[Finding]:
+def _findings_of_checks(host: Host, passed_over: Callable[[str], None]) -> Iterator[Finding]:
     """Yield what the read-only rules say; why one of them says nothing goes to `passed_over`."""
     for rule in RULES:
         try:

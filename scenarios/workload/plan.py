@@ -11,7 +11,7 @@ from hostdx.probes.engine.command.perf_events import CountersFromExec
 from hostdx.probes.engine.command.topdown import find_top_down_events
 from hostdx.probes.files.path_ownership import known_path_writers_text
 from hostdx.probes.reading.host import Host
-from hostdx.probes.reading.secrecy.secrets import hash_of_text, mask_tree
+from hostdx.probes.reading.secrecy.secrets import mask_tree, short_hash
 from hostdx.probes.types import Absent
 from hostdx.probes.units import format_size
 from hostdx.scenarios.contract.action import Action
@@ -33,7 +33,7 @@ def make_variant(job: CommandVariant, *, private: bool) -> Variant:
     """Secrets masked: it is on the screen before a recording masks anything."""
     shown_words = mask_tree(job.own)
     if private:
-        shown_words = {k: hash_of_text(v) if k in COMMANDS or k in job.env else v for k, v in job.own.items()}
+        shown_words = {k: short_hash(v) if k in COMMANDS or k in job.env else v for k, v in job.own.items()}
     return command_variant(job.id, shown_words)
 
 
@@ -41,7 +41,7 @@ def list_commands(request: CommandRequest, *, private: bool) -> tuple[str, ...]:
     """All that is started, as it would be typed."""
     helper_commands = [argv for argv in (request.prepare, request.cleanup, request.treat) if argv]
     lines = [shlex.join(argv) for argv in (*dict.fromkeys(j.argv for j in request.jobs), *helper_commands)]
-    return tuple(hash_of_text(text) if private else text for text in lines)
+    return tuple(short_hash(text) if private else text for text in lines)
 
 
 def list_actions(request: CommandRequest, root: str | Absent, own: InheritedLimits) -> tuple[Action, ...]:

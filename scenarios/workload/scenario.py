@@ -54,7 +54,7 @@ from hostdx.scenarios.workload.split import (
     collect_profiles,
     find_limit_cause,
     split_wall_time,
-    values_beside_verdicts,
+    wall_times_beside_verdicts,
 )
 from hostdx.scenarios.workload.variant_bench import (
     WALL,
@@ -238,7 +238,7 @@ async def _compare_variants(run: Run, wanted: CommandRequest, benches: list[Comm
     )
     waits = {(bench.variant, wall_s): entry for bench in benches for wall_s, entry in bench.waited.items()}
     walls = {(v.baseline, v.variant): v for v in verdicts if v.metric == WALL}
-    values = dict(zip(walls, values_beside_verdicts(blocks, list(walls.values())), strict=True))
+    values = dict(zip(walls, wall_times_beside_verdicts(blocks, list(walls.values())), strict=True))
     splits = {
         pair: entry
         for pair in wanted.variant_pairs

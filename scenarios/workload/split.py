@@ -264,7 +264,7 @@ def divided_groups_of(
     return PartsOfGroups(known_parts, full_groups, calls) if len(full_groups) >= 2 else None
 
 
-def values_beside_verdicts(
+def wall_times_beside_verdicts(
     blocks: Sequence[ev.Block], verdicts: Sequence[ev.RunVerdict]
 ) -> list[tuple[float, float] | None]:
     """Return the wall times of baseline and variant beside each of these verdicts, as every view shows them."""

@@ -18,7 +18,7 @@ from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.full_report import make_report_document
 from hostdx.app.report.json_document import run_as_json
-from hostdx.app.tui.questions import all_questions, card_for
+from hostdx.app.tui.questions import all_questions, scenario_for
 from hostdx.probes.engine.measured import Measured
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
@@ -182,7 +182,7 @@ def test_installed_it_is_offered_and_planned(env: dict[str, str], tmp_path: Path
     asked_for = all_questions(session.offers)[-1]
     assert hostdx_thp.Thp.card.complaint is not None
     assert asked_for.words == hostdx_thp.Thp.card.complaint.words
-    assert card_for(asked_for, session).id == "thp"
+    assert scenario_for(asked_for, session).id == "thp"
     # a checkup names it, with why it is not run unasked
     checked = [*HOSTDX, "plan", "checkup", "--only", "thp", "--dir", str(tmp_path / "work"), "--json"]
     left_out = json.loads(forked.run(checked, env=env, capture_output=True, text=True).stdout)["left_out"]

@@ -8,7 +8,7 @@ import pytest
 
 from hostdx.app.cli.telling import triage as command
 from hostdx.probes.reading.host import Host
-from hostdx.probes.reading.secrecy.secrets import hash_of_text
+from hostdx.probes.reading.secrecy.secrets import short_hash
 from hostdx.probes.reading.time_limit import iterate_in_time
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
@@ -149,12 +149,12 @@ COMMAND = ["hostdx", "run", "--cmd", "/job tiger7", f"--variant={VARIANT}", "--b
 def test_options_and_command_become_digests() -> None:
     redaction = OptionRedaction({**VALUES, "private": True}, DECLARED)
     assert redaction.redact_options(VALUES) == {
-        "cmd": hash_of_text("/job tiger7"),
-        "variant": [hash_of_text(VARIANT)],
+        "cmd": short_hash("/job tiger7"),
+        "variant": [short_hash(VARIANT)],
         "budget": 9.0,
     }
     assert redaction.redact_command(COMMAND) == [
-        "hostdx", "run", "--cmd", hash_of_text("/job tiger7"), f"--variant={hash_of_text(VARIANT)}", "--budget", "9"
+        "hostdx", "run", "--cmd", short_hash("/job tiger7"), f"--variant={short_hash(VARIANT)}", "--budget", "9"
     ]  # fmt: skip
 
 

@@ -109,7 +109,7 @@ def _print_outliers(
     """`against`: the pile has those of the baseline as well."""
     from hostdx.app.recordings.baselines import baseline_recordings
     from hostdx.app.recordings.sides import find_recordings, read_run_summaries
-    from hostdx.scenarios.analysis.compare.conditions import rename_by_conditions, without_repeated_runs
+    from hostdx.scenarios.analysis.compare.conditions import name_loads_by_conditions, without_repeated_runs
     from hostdx.scenarios.analysis.compare.odd import MIN_RUNS, compared_run_of, find_outliers
 
     if form == "csv":
@@ -124,7 +124,7 @@ def _print_outliers(
             f"compare: --odd needs {MIN_RUNS} different results and more; there are {len(runs)}", USAGE
         )
     outliers = find_outliers(
-        [compared_run_of(run) for run in (runs if anyway else rename_by_conditions(runs))]
+        [compared_run_of(run) for run in (runs if anyway else name_loads_by_conditions(runs))]
     )
     if form == "json":
         deliver_text(
@@ -134,9 +134,9 @@ def _print_outliers(
         )
     else:
         from hostdx.app.report.delivery import deliver_document
-        from hostdx.app.report.results.comparison import outlier_document
+        from hostdx.app.report.results.comparison import outlier_results_document
 
-        deliver_document("compare", output, outlier_document(outliers, twins), form)
+        deliver_document("compare", output, outlier_results_document(outliers, twins), form)
     if not outliers.loads:
         raise Failure(
             f"compare: no load that {MIN_RUNS} of them have under the same conditions; --anyway takes all"

@@ -34,7 +34,7 @@ def fleet_document(judgement: peers.FleetJudgement) -> doc.ReportDocument:
         *total_rate_sections(judgement.sums),
         *(_outlier_section(judgement, odd) for odd in judgement.odd),
         *_suspect_sections(judgement),
-        *_population_sections(judgement),
+        *_slow_fast_sections(judgement),
         *_measure_sections(judgement),
         *_triage_sections(judgement),
         *_missing_sections(judgement.missing),
@@ -258,7 +258,7 @@ def _suspect_sections(judgement: peers.FleetJudgement) -> list[doc.ReportSection
     return [doc.ReportSection(title, tuple(parts))]
 
 
-def _population_sections(judgement: peers.FleetJudgement) -> list[doc.ReportSection]:
+def _slow_fast_sections(judgement: peers.FleetJudgement) -> list[doc.ReportSection]:
     sections = []
     alike: dict[frozenset[str], list[peers.FleetMeasure]] = {}
     for measure in judgement.measures:

@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 
 from hostdx.app.features.health.leftovers import HostLeftover
-from hostdx.app.features.health.node_class import LOADS, MIN_RUNS, NodeClass, undisturbed_round_logs
+from hostdx.app.features.health.node_class import LOADS, MIN_RUNS, NodeClass, undisturbed_log_values
 from hostdx.app.features.health.speed import MIN_ROUNDS, LoadStanding, compare_rounds, is_surely_fit
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.state import make_private_dir, state_dir
@@ -240,7 +240,7 @@ class _SpeedTest:
         return rounds
 
     def _standings(self) -> list[LoadStanding]:
-        return compare_rounds(self._class, undisturbed_round_logs(self._session))
+        return compare_rounds(self._class, undisturbed_log_values(self._session))
 
     def _stop_child(self, child: subprocess.Popen[bytes]) -> None:
         """Stop the run, which then undoes what it changed; its supervisor does so where it must be killed."""

@@ -65,7 +65,7 @@ def level_of_logs(logs: Sequence[float]) -> of.Logarithm:
     return median(logs)
 
 
-def undisturbed_round_logs(session: RunSession) -> dict[LoadKey, list[float]]:
+def undisturbed_log_values(session: RunSession) -> dict[LoadKey, list[float]]:
     """Return the logs of the undisturbed rounds of the loads that `health` measures."""
     rounds: dict[LoadKey, list[float]] = {}
     for workload in LOADS:
@@ -83,7 +83,7 @@ def make_node_class(name: str, runs: Iterable[tuple[str, RunSession]]) -> NodeCl
     scatters: dict[LoadKey, list[float]] = {}
     units: dict[LoadKey, str] = {}
     for number, (node, session) in enumerate(runs):
-        for key, logs in undisturbed_round_logs(session).items():
+        for key, logs in undisturbed_log_values(session).items():
             if len(logs) > 2:
                 levels.setdefault(key, {}).setdefault(node or str(number), []).append(level_of_logs(logs))
                 scatters.setdefault(key, []).append(deviation_below_median(logs))

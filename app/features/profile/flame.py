@@ -34,7 +34,7 @@ def call_path_parts(result: CallPaths, _width: int) -> tuple[Part, ...]:
         part
         for tree in map(merge_unnamed_addresses, result.value)
         for part in (
-            Picture(tuple(changed_function_lines(tree)), flame_svg(tree)),
+            Picture(tuple(changed_function_lines(tree)), difference_svg(tree)),
             *tree.system_call_parts,
         )
     )
@@ -154,7 +154,7 @@ def describe_node(node: CallNode, tree: PathTree) -> str:
     )
 
 
-def flame_svg(tree: PathTree) -> str:
+def difference_svg(tree: PathTree) -> str:
     drawn = [b for b in lay_out_boxes(tree) if b.depth < MAX_ROWS and b.width * WIDE >= MIN_BOX_WIDTH]
     rows = 1 + max((b.depth for b in drawn), default=0)
     title = make_printable(f"call paths: {tree.variant} against {tree.baseline}")

@@ -68,11 +68,11 @@ def settings_of_profile(host: Host, profile: str, *, may_lose: bool = False) -> 
         raise UsageError(
             f"profile {profile}: no such profile in {', '.join(FOLDERS)}, or its file cannot be read"
         )
-    wanted = dict(_profile_pairs(sections))
+    wanted = dict(_settings_by_label(sections))
     return _choose_settings(host, (f"{label}={value}" for label, value in wanted.items()), may_lose)
 
 
-def _profile_pairs(sections: Iterable[TunedSection]) -> Iterator[tuple[str, str]]:
+def _settings_by_label(sections: Iterable[TunedSection]) -> Iterator[tuple[str, str]]:
     """Yield the settings that a profile names, by label. What a plugin works out itself is named as tuned writes it."""
     for section in sections:
         for name, text in section.options.items():

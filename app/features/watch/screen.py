@@ -71,7 +71,7 @@ def open_nights(asking: RecordingsScreen) -> None:
 
 
 def open_incidents(asking: RecordingsScreen) -> None:
-    """Open what the incident book says. Where there is no book, how to get one is said."""
+    """Open this host's incident book, whatever is selected. Where there is no book, how to get one is said."""
     asking.shell.show_report(["incident", "--format", "document"], "incidents", "incidents")
 
 

@@ -16,6 +16,7 @@ _FROM = 2  # tiles: a single one is no summary
 
 
 def summary_tiles(session: RunSession) -> tuple[Tiles, ...]:
+    """Return one row of tiles, or none where there are fewer than `_FROM`."""
     all_tiles = [
         *_load_tiles(session),
         *_finding_tiles(session),

@@ -221,11 +221,11 @@ def make_bars(page_rows: Sequence[VerdictRow]) -> dict[int, Bar]:
 
 def _narrow_row(row: VerdictRow) -> VerdictRow:
     left, right = (None if value is None else units.abbreviate_unit(value) for value in (row.left, row.right))
-    return row._replace(left=left, right=right, size=effect_or_margin_text(row.verdict, row.size))
+    return row._replace(left=left, right=right, size=size_or_equal_within(row.verdict, row.size))
 
 
-def effect_or_margin_text(verdict: ev.RunVerdict, size: str) -> str:
-    """Where there is little room, no difference by what it was shown to lie within."""
+def size_or_equal_within(verdict: ev.RunVerdict, size: str) -> str:
+    """Return `size`; where the verdict is "equal", the margin within which no difference lies."""
     equal = verdict.is_equal
     return f"within ±{units.format_percent(verdict.margin)}" if equal else size
 

@@ -286,7 +286,7 @@ def _effect_parts(result: ComparedRecordings, *, most: int | None = None) -> lis
     left_out = len(result.effects) - len(ordered)
     rest = [doc.paragraph_of(f"{count_noun(left_out, 'more load')}: the whole comparison has them.")]
     return [
-        *_meaning_of_here(result),
+        *_explain_mark_here(result),
         doc.Effects(table, doc.Intervals(tuple(bars.values()), result.margin), tuple(bars))
         if bars
         else table,
@@ -476,8 +476,8 @@ def _side_row(name: str, side: RecordedSide) -> tuple[str, ...]:
     )
 
 
-def _meaning_of_here(result: ComparedRecordings) -> list[doc.Part]:
-    """What that word says in the table: it stands before it."""
+def _explain_mark_here(result: ComparedRecordings) -> list[doc.Part]:
+    """Return what the mark “here” says in the table of effects."""
     once = sum(map(is_different_in_these_runs, result.effects))
     if not once or not result.a.runs == result.b.runs == 1:
         return []
@@ -493,7 +493,7 @@ def _meaning_of_here(result: ComparedRecordings) -> list[doc.Part]:
 _MAX_NAMED = 12
 
 
-def outlier_document(outliers: RunOutliers, twins: Sequence[tuple[str, str]]) -> ReportDocument:
+def outlier_results_document(outliers: RunOutliers, duplicates: Sequence[tuple[str, str]]) -> ReportDocument:
     findings = outlier_findings(outliers)
     runs = count_noun(len(outliers.runs), "result")
     loads = count_noun(outliers.loads, "load")
@@ -507,11 +507,11 @@ def outlier_document(outliers: RunOutliers, twins: Sequence[tuple[str, str]]) ->
         paragraph_of(pile),
         paragraph_of(SAYS.text("odd-method", effect=MIN_EFFECT, error=FAMILY_ERROR)),
     ]
-    if twins:
+    if duplicates:
         method.append(
             paragraph_of(
-                f"{count_noun(len(twins), 'result')} with the figures of another counted once: "
-                f"{join_names([f'{twin} = {other}' for twin, other in twins], _MAX_NAMED)}."
+                f"{count_noun(len(duplicates), 'result')} with the figures of another counted once: "
+                f"{join_names([f'{twin} = {other}' for twin, other in duplicates], _MAX_NAMED)}."
             )
         )
     lead = findings[0].title if findings else none

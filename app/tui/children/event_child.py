@@ -66,7 +66,7 @@ class EventChild:
             except BlockingIOError:
                 break
             if not data:
-                self._reap_and_close()
+                self._end_child_and_keep_error()
                 return True
             self._apply_lines(data)
             if len(self._rest) >= LINE_LIMIT:
@@ -83,7 +83,7 @@ class EventChild:
             except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
                 continue  # our own version wrote it: an unknown type only, and the others still count
 
-    def _reap_and_close(self) -> None:
+    def _end_child_and_keep_error(self) -> None:
         self.ended = True
         try:
             status: int | None = self._process.wait(timeout=2)

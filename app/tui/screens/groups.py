@@ -70,5 +70,6 @@ class GroupsScreen(Base):
         self.app.push_screen(LoadScreen(lambda: self.session, self.shown_verdict.workload))
 
     def action_other(self, by: int) -> None:
+        """Show the groups of the comparison that is `by` places further in the run's list."""
         self._at = max(0, min(len(self._verdicts) - 1, self._at + by))
         self.show()

@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from hostdx.app.run.launch import HOSTDX
 from hostdx.app.tui.children.event_child import EventChild
-from hostdx.app.tui.questions import all_questions, card_for, fill_in_options, list_questions
+from hostdx.app.tui.questions import all_questions, fill_in_options, list_questions, scenario_for
 from hostdx.app.tui.screens.base import Base
 from hostdx.app.tui.widgets.home.findings_panel import LEFT_OVER, FindingsPanel
 from hostdx.app.tui.widgets.home.host_glance import Headline
@@ -203,7 +203,7 @@ class HomeScreen(Base):
         """The scenario that answers this complaint, its plan filled in as far as the host tells."""
         session, pulse = self.shell.home_session(), self.shell.first_pulse
         question = next(q for q in all_questions(session.offers) if q.id == key)
-        card = card_for(question, session)
+        card = scenario_for(question, session)
 
         def propose_values() -> list[str]:
             return fill_in_options(card, self.shell.home_session(), pulse)

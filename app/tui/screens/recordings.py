@@ -97,8 +97,8 @@ class RecordingRow(NamedTuple):
     searched: str
 
     @property
-    def place_text(self) -> str:
-        """The directories, else the host."""
+    def measured_place(self) -> str:
+        """The directories that were measured, else the host, else the recording's name."""
         entry = self.entry
         return " : ".join(entry.directories) or entry.host or entry.name
 
@@ -130,7 +130,7 @@ def _recording_line(listing: RecordingRow, answer: HeadlineAnswer | None, width:
     if answer is not None:
         left.append((answer.sentence, "text"))
     else:
-        left += [(listing.place_text, "text"), (f"  {entry.reason or ''}", "dim")]
+        left += [(listing.measured_place, "text"), (f"  {entry.reason or ''}", "dim")]
     timeless = entry.state == "unreadable" or card_of(entry.scenario).role == "import"
     took: Line = pad_line(text_line("" if timeless else format_clock(entry.seconds), "dim"), len("00:00"))
     verdict = answer.verdict if answer is not None and width >= _WIDE else None
@@ -201,21 +201,21 @@ class RecordingsScreen(Base):
         """Of the recording under the cursor: its headline whole, where and when, every effect, then what was found."""
         listing = self.under_cursor
         if not has_borders(self):
-            return self._answer_lines(listing, width)[:height] if listing is not None else []
-        rows = self._answer_lines(listing, width - 4) if listing is not None else []
+            return self._preview_content(listing, width)[:height] if listing is not None else []
+        rows = self._preview_content(listing, width - 4) if listing is not None else []
         if len(rows) > height - 2:
             rows = [*rows[: height - 3], self._open_answer_hint]
         name = text_line(listing.entry.label or listing.name if listing is not None else "", "dim")
         return frame_rows("WHAT IT FOUND", rows, width, height, note=name)
 
-    def _answer_lines(self, listing: RecordingRow, width: int) -> list[Line]:
+    def _preview_content(self, listing: RecordingRow, width: int) -> list[Line]:
         read, entry = self._answers.get(listing.name, UNREAD), listing.entry
         if read.answer is None and entry.state == "running":
             out = [line_with_key_names("under way: [Enter] follows it", "strong")]
         else:
             sentence = read.answer.sentence if read.answer is not None else entry.reason or _NOTHING
             out = wrap_text(sentence, width, "strong")
-        about = ", ".join(filter(None, (listing.place_text, listing.host_text, listing.name)))
+        about = ", ".join(filter(None, (listing.measured_place, listing.host_text, listing.name)))
         out += wrap_text(about, width, "dim")
         out += table_of(list(read.table), read.margin, width)
         out += parts_lines(read.tables, width)

@@ -242,7 +242,7 @@ class RunScreen(Base):
         self.app.push_screen(AskScreen("go to", hint=hint, check=_wrong_time), seek_time)
 
     def _follow_cursor(self) -> None:
-        self.shell.show_view_at_cursor()
+        self.shell.refresh_after_move()
 
     @property
     def recording_of_report(self) -> Path | None:

@@ -41,7 +41,7 @@ from hostdx.app.tui.widgets.measuring.loads_panel import (
     about_lines,
     about_parts,
     whole_parts,
-    with_graphs,
+    with_graphs_or_steps,
 )
 from hostdx.app.tui.widgets.measuring.run_bar import legend_line
 from hostdx.app.tui.widgets.on_top import imported_lines, lay_out_section_on_top, section_on_top_lines
@@ -290,12 +290,12 @@ class Preview(Panel):
         session = self.shell.run_feed.session
         finding = session.findings.get(self.screen.query_one(FindingsPanel).selected_key)
         if finding is None:
-            about = with_graphs(session, about_lines(session, width - 4), width - 4, height - 2)
+            about = with_graphs_or_steps(session, about_lines(session, width - 4), width - 4, height - 2)
             return frame_rows("THIS RUN", about, width, height)
         rows = finding_lines(finding, session, width - 4)
         if len(rows) < height - MAX_FREE_LINES:
             rows += [text_line(""), *about_lines(session, width - 4)][: height - 2 - len(rows)]
-            rows = with_graphs(session, rows, width - 4, height - 2)
+            rows = with_graphs_or_steps(session, rows, width - 4, height - 2)
         if len(rows) > height - 2:
             rows = [*rows[: height - 3], line_with_key_names("[Enter] shows all of it")]
         return frame_rows("THE FINDING", rows, width, height)

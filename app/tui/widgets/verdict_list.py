@@ -17,7 +17,7 @@ from hostdx.app.report.figures.interval_chart import (
     is_drawable_value,
     scale_for_bars,
 )
-from hostdx.app.report.figures.verdict_table import effect_or_margin_text, list_verdict_rows, pair_text
+from hostdx.app.report.figures.verdict_table import list_verdict_rows, pair_text, size_or_equal_within
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.lines import Line, crop_line, pad_line, shorten_middle, text_line
 from hostdx.app.tui.widgets.measuring.standing import margin_of, title_of
@@ -146,7 +146,7 @@ def lay_out_columns(effects: list[EffectRow], width: int, heads: tuple[str, str]
     shares_unit = not wide and all(
         abbreviate_unit(e.left).unit == abbreviate_unit(e.right).unit for e in measured_rows
     )
-    pairs = [shown_values(e, wide=wide, shares_unit=shares_unit) for e in measured_rows]
+    pairs = [left_and_right_values(e, wide=wide, shares_unit=shares_unit) for e in measured_rows]
     left = make_column([left_value for left_value, _ in pairs], 99 if wide else _MAX_UNIT_CELLS, heads[0])
     right = make_column([other for _, other in pairs], 99 if wide else _MAX_UNIT_CELLS, heads[1])
     size, interval = (
@@ -179,7 +179,7 @@ def lay_out_columns(effects: list[EffectRow], width: int, heads: tuple[str, str]
     return ColumnWidths(name, left, right, picture, size, interval, scale, tails, shares_unit)
 
 
-def shown_values(
+def left_and_right_values(
     entry: EffectRow, *, wide: bool, shares_unit: bool
 ) -> tuple[DisplayQuantity, DisplayQuantity]:
     """Where there is little room the unit in few letters, and `shares_unit` for both sides; a `k` belongs to its
@@ -192,7 +192,7 @@ def shown_values(
 
 
 def effect_text(entry: EffectRow, *, wide: bool) -> str:
-    return entry.size if wide or entry.verdict is None else effect_or_margin_text(entry.verdict, entry.size)
+    return entry.size if wide or entry.verdict is None else size_or_equal_within(entry.verdict, entry.size)
 
 
 def _aligned_value(value: DisplayQuantity, at: ValueColumn) -> Line:
@@ -221,7 +221,7 @@ def entry_line(entry: EffectRow, at: ColumnWidths, margin: float, width: int) ->
     gap = (" " * GAP, "text")
     if not entry.measured:
         return crop_line([*line, gap, (entry.size, entry.role)], width)
-    left, right = shown_values(entry, wide=width >= _WIDE, shares_unit=at.shares_unit)
+    left, right = left_and_right_values(entry, wide=width >= _WIDE, shares_unit=at.shares_unit)
     if at.left.total_cells:
         line += [gap, *_aligned_value(left, at.left)]
     if at.right.total_cells:

@@ -41,7 +41,7 @@ def is_on_file_system(file_system: FileSystemId, path: Path) -> bool:
 
 
 def is_device_gone(made_on: FileSystemId) -> bool:
-    """The device went away in this boot: pulled, or a loop device that was removed."""
+    """Return whether the block device was pulled or removed in this boot; False after a reboot, or once unmounted."""
     major = made_on.device.partition(":")[0]
     return major != "0" and made_on.boot == boot_id() and not Path("/sys/dev/block", made_on.device).exists()
 

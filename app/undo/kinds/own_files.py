@@ -76,7 +76,7 @@ def _carry_out_request(request: Any, going_on: Callable[[], None]) -> object:
             return msgspec.to_builtins(_make_private(path))
         place = msgspec.convert(request["place"], FileSystemId | None)
         inode = msgspec.convert(request["inode"], Inode | None)
-        return msgspec.to_builtins(remove_tree(path, place, inode, going_on))
+        return msgspec.to_builtins(remove_own_directory(path, place, inode, going_on))
     except OSError as why:
         from hostdx.probes.system.disk.failing import device_error_suffix
 
@@ -130,7 +130,7 @@ def _missing_outcome(path: Path, place: FileSystemId | None) -> UndoOutcome:
     )
 
 
-def remove_tree(
+def remove_own_directory(
     path: Path,
     made_on: FileSystemId | None = None,
     inode: Inode | None = None,

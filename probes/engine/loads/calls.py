@@ -187,7 +187,7 @@ def make_create_operation(spec: LoadSpec) -> OperationAndFinish:
     return create_file, _do_nothing
 
 
-def make_stat_operation(spec: LoadSpec) -> OperationAndFinish:
+def make_stat_of_created_operation(spec: LoadSpec) -> OperationAndFinish:
     """stat of the files that `make_create_operation` left, one after the other."""
     files: list[str] = _kept_between_slices.setdefault("files", [])
     directory = spec["fd"]
@@ -286,7 +286,7 @@ MAKERS: dict[str, Callable[[LoadSpec], OperationAndFinish]] = {
     "fork": make_fork_operation,
     "exec": make_exec_operation,
     "create": make_create_operation,
-    "stat": make_stat_operation,
+    "stat": make_stat_of_created_operation,
     "delete": make_delete_operation,
     "tcp": make_tcp_operation,
     "udp": make_udp_operation,

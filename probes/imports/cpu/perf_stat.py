@@ -143,7 +143,8 @@ def parse_perf_text(source: ImportSource) -> ImportResult:
     return _sum_counts("perf-text", source, _text_counts)
 
 
-def _json_counts(source: ImportSource, counts: _PerfRuns) -> Iterator[_PerfCount]:
+def _json_counts(source: ImportSource, calls: _PerfRuns) -> Iterator[_PerfCount]:
+    """Yield the counts, and add to `calls` only how many lines are damaged."""
     decoder = msgspec.json.Decoder(_PerfLine)
     for line in source.read_lines():
         text = line.strip().rstrip(",")
@@ -152,7 +153,7 @@ def _json_counts(source: ImportSource, counts: _PerfRuns) -> Iterator[_PerfCount
         try:
             item = decoder.decode(text.encode("utf-8", "backslashreplace"))
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-            counts.bad += 1
+            calls.bad += 1
             continue
         if isinstance(item.event, str) and item.value is not None:
             unit = item.unit if isinstance(item.unit, str) else ""
@@ -180,12 +181,12 @@ def _csv_counts(source: ImportSource, _: _PerfRuns) -> Iterator[_PerfCount]:
             yield _PerfCount(fields[2], _parse_decimal(fields[0]), fields[1], running, at_s)
 
 
-def _text_counts(source: ImportSource, counts: _PerfRuns) -> Iterator[_PerfCount]:
+def _text_counts(source: ImportSource, calls: _PerfRuns) -> Iterator[_PerfCount]:
     begun = False
     for line in source.read_lines():
         begun = begun or _BEGINS.decode() in line
         if begun and (match := _ELAPSED.match(line)):
-            counts.runs[-1].elapsed_s = _parse_grouped(match[1])
+            calls.runs[-1].elapsed_s = _parse_grouped(match[1])
         elif begun and (match := _TEXT.match(line)) and not line.rstrip().endswith((" user", " sys")):
             yield _PerfCount(
                 match[3],

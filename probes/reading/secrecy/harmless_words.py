@@ -32,7 +32,7 @@ from hostdx.probes.reading.secrecy.secret_positions import (
     is_secret_name,
     looks_like_password,
 )
-from hostdx.probes.reading.secrecy.secrets import hash_of_text, mask_by_position, mask_secrets
+from hostdx.probes.reading.secrecy.secrets import mask_by_position, mask_secrets, short_hash
 
 LEFT_OUT = "…"
 _IN_THE_TABLES = KNOWN_PROGRAMS | LAUNCHERS | WITH_SUBCOMMANDS | CODE_OPTIONS.keys()
@@ -88,7 +88,7 @@ def mask_unknown_words(words: Iterable[str], known_words: Collection[str] = ()) 
     return _keep_words(list(words), known_words, with_names=False)
 
 
-def mask_command(words: Iterable[str], known_words: Collection[str] = ()) -> list[str]:
+def mask_all_but_names(words: Iterable[str], known_words: Collection[str] = ()) -> list[str]:
     """Return what `mask_unknown_words` returns, with the names of hosts, users and the like."""
     return _keep_words(list(words), known_words, with_names=True)
 
@@ -174,7 +174,7 @@ def mask_unknown_text(text: str, first: re.Pattern[str] = _FIRST, with_names: bo
 
     Where something is left out two hexadecimal digits follow, which differ for most other texts:
     enough to see that two commands are not the same, too few to confirm a guess. `first`: what its
-    first word is taken for a program by; `with_names`: as `mask_command` does.
+    first word is taken for a program by; `with_names`: as `mask_all_but_names` does.
     """
     try:
         words = _split_shell(text)
@@ -183,7 +183,7 @@ def mask_unknown_text(text: str, first: re.Pattern[str] = _FIRST, with_names: bo
     kept_text = _kept_command(words, (), with_names, first) if words else ""
     if words and LEFT_OUT not in kept_text and MASK not in kept_text:
         return text if mask_secrets(text) == text else kept_text
-    return f"{kept_text or LEFT_OUT} #{hash_of_text(text)[-2:]}" if text else text
+    return f"{kept_text or LEFT_OUT} #{short_hash(text)[-2:]}" if text else text
 
 
 def harmless_value(name: str, value: str, with_names: bool = False) -> str:

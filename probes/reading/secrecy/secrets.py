@@ -33,8 +33,8 @@ _HINT = lazy_pattern(
 _PROGRAM = lazy_pattern(rf"\b(?:{'|'.join(TAKING_SECRETS)})\b")
 
 
-def hash_of_text(text: str) -> str:
-    """Return what stands for a text that is not recorded: the same for the same text. A short one can be guessed."""
+def short_hash(text: str) -> str:
+    """Return "sha256:" and 12 digits in place of a text that is not recorded. A short text can be guessed."""
     import hashlib  # loads OpenSSL, which the first screen does without
 
     return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"

@@ -57,7 +57,7 @@ def read_mounts_now(host: Host) -> tuple[Mount, ...] | Absent:
         text = host.read_file_text(path, 16 << 20)
         if isinstance(text, str):
             lines = enumerate(text.splitlines())
-            return tuple(m for n, line in lines if (m := parse_mounts(line, n)) is not None)
+            return tuple(m for n, line in lines if (m := parse_mtab_line(line, n)) is not None)
     return why if why is not None else Absent("no mount table")
 
 
@@ -81,7 +81,7 @@ def parse_mountinfo(line: str) -> Mount | None:
     )
 
 
-def parse_mounts(line: str, number: int) -> Mount | None:
+def parse_mtab_line(line: str, number: int) -> Mount | None:
     """fstab(5) order: `/dev/sda1 / ext4 rw,relatime 0 0`; says neither device number nor parent."""
     words = line.split(" ")
     if len(words) < 4:

@@ -74,8 +74,8 @@ def read_packet_counters(host: Host, now: float | None = None) -> PacketCounters
         backlog_drops=sum(row[1] for row in columns) if not isinstance(softnet, Absent) else softnet,
         squeezes=sum(row[2] for row in columns) if not isinstance(softnet, Absent) else softnet,
         ipv6=_subtract_if_known(_read_ipv6(host), loopback.ipv6),
-        ipv4=_subtract_if_known(_read_ipv4(host), loopback.other),
-        loopback=loopback.other is None,
+        ipv4=_subtract_if_known(_read_ipv4(host), loopback.not_ipv6),
+        loopback=loopback.not_ipv6 is None,
         interfaces=_read_interfaces(host),
         cpus={} if isinstance(stat, Absent) else stat.cpus,
     )
@@ -152,7 +152,7 @@ class _LoopbackReceives(NamedTuple):
     total: int | None
 
     @property
-    def other(self) -> int | None:
+    def not_ipv6(self) -> int | None:
         """Return those that are not of IPv6."""
         return None if self.total is None or self.ipv6 is None else self.total - self.ipv6
 

@@ -26,7 +26,7 @@ def read_memory(host: Host) -> Memory:
     values = read_meminfo(host)
     available = _meminfo_bytes(values, "MemAvailable")
     if isinstance(available, Absent) and host.live and is_present(values):
-        available = _estimate_available_bytes()
+        available = _psutil_available_bytes()
     return Memory(
         total=_meminfo_bytes(values, "MemTotal"),
         available=available,
@@ -71,7 +71,7 @@ def _meminfo_bytes(values: dict[str, int] | Absent, name: str) -> int | Absent:
     return values.get(name, Absent(f"/proc/meminfo has no {name}", "unsupported", "/proc/meminfo"))
 
 
-def _estimate_available_bytes() -> int | Absent:
+def _psutil_available_bytes() -> int | Absent:
     try:
         import psutil
 

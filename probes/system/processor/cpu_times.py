@@ -31,6 +31,7 @@ class CpuTimes(msgspec.Struct, frozen=True):
 
     @property
     def busy_s(self) -> float:
+        """User, system and interrupts; time stolen by the hypervisor is not in it."""
         return self.tasks_s + self.irq_s + self.softirq_s
 
     @property

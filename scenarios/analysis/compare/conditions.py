@@ -77,7 +77,7 @@ def without_loads(runs: Sequence[RunSummary], unlike: Sequence[Unlike]) -> list[
     ]
 
 
-def rename_by_conditions(runs: Sequence[RunSummary]) -> list[RunSummary]:
+def name_loads_by_conditions(runs: Sequence[RunSummary]) -> list[RunSummary]:
     """Loads of one name under several conditions get these into their names: none is held against another."""
     names = differing_conditions_by_load(
         (key, run.loads[key].conditions) for run in runs for key in run.figures

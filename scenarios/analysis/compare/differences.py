@@ -79,7 +79,7 @@ def compare_fingerprints(
     a: Sequence[RunSummary], b: Sequence[RunSummary], effects: Sequence[Effect]
 ) -> Fingerprints:
     """Every fact of the two sides, compared."""
-    left, right = _values_by_fact(a), _values_by_fact(b)
+    left, right = _spellings_by_fact(a), _spellings_by_fact(b)
     moved = {effect.group for effect in effects if effect.is_different}
     absent = {key for run in (*a, *b) for key in run.absent}
     kinds = [{_subject_kind(subject) for subject, _ in side} for side in (left, right)]
@@ -138,7 +138,7 @@ def _subject_kind(subject: str) -> str:
     return subject.partition(":")[0]
 
 
-def _values_by_fact(runs: Sequence[RunSummary]) -> dict[FactKey, dict[str, Json]]:
+def _spellings_by_fact(runs: Sequence[RunSummary]) -> dict[FactKey, dict[str, Json]]:
     """By fact: the values that it had, each under its spelling."""
     values_by_fact: dict[FactKey, dict[str, Json]] = {}
     for run in runs:

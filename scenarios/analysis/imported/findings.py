@@ -8,7 +8,7 @@ from hostdx.probes.imports.model import Contradiction, ImportedMeasure, ImportTr
 from hostdx.probes.imports.numbers import imported_text
 from hostdx.probes.imports.storage.io500_table import Io500Table
 from hostdx.scenarios.analysis.compare.snapshot import ParsedImportFile
-from hostdx.scenarios.analysis.incidents.findings import incident_findings
+from hostdx.scenarios.analysis.incidents.findings import incident_or_quiet_findings
 from hostdx.scenarios.contract.finding import Evidence, Finding
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
@@ -29,7 +29,7 @@ def file_findings(file: ParsedImportFile) -> list[Finding]:
         for items in (result.contradictions, result.troubles)
         for id_, same_id_items in _group_by_id(items).items()
     ]
-    incidents = incident_findings(file.timeline, file.name) if file.timeline is not None else []
+    incidents = incident_or_quiet_findings(file.timeline, file.name) if file.timeline is not None else []
     return [*incidents, *contradiction_findings, *_left_out_findings(file), summary_finding(file)]
 
 

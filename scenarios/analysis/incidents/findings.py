@@ -17,7 +17,7 @@ MAX_FINDINGS = 8
 _SECONDS_BELOW_S = 600  # an incident shorter than this is told with seconds
 
 
-def incident_findings(timeline: Timeline, name: str) -> list[Finding]:
+def incident_or_quiet_findings(timeline: Timeline, name: str) -> list[Finding]:
     """Return one an incident, the worst first; without any one that says so."""
     if not timeline.incidents:
         return [SAYS.finding("quiet", id=QUIET, subject=name, span=_span_text(timeline))]

@@ -388,7 +388,7 @@ def _make_incident(group: Sequence[tuple[int, Symptom, Cause]], series: Sequence
             if _is_use_of_disk(s) and (inside := _values_within(s, began_s, ended_s))
         ]
         cause = "waiting" if busy and max(busy) < MIN_BUSY_DISK else cause
-    found = find_culprit(series, _TAKING.get(cause, {}), began_s, ended_s, disks=disks)
+    found = find_culprit_process(series, _TAKING.get(cause, {}), began_s, ended_s, disks=disks)
     return Incident(
         cause=cause, began_s=began_s, ended_s=ended_s,
         symptoms=tuple(_longest_of_each(symptom for _, symptom, _ in ordered))[:MAX_SYMPTOMS],
@@ -427,7 +427,7 @@ def _rank_weight(incident: Incident) -> float:
     return (incident.ended_s - incident.began_s) * rise
 
 
-def find_culprit(
+def find_culprit_process(
     all_series: Sequence[SampleSeries],
     min_rises: Mapping[str, float],
     began_s: float,
@@ -463,7 +463,7 @@ def find_culprit(
             takers = [rises for rises in by_name.values() if sum(rises) > 0]
             takers_rises = [math.fsum(values) for values in zip(*takers, strict=True)]
             all_rises = max(all_rises, takers_rises, key=sum)
-        weights = _burst_weights(all_rises)
+        weights = _damping_factors(all_rises)
         all_rises = _multiply_pairwise(all_rises, weights)
         if not all_rises or fmean(all_rises) < min_rise:
             continue
@@ -490,7 +490,7 @@ def _rises_above_rest(series: SampleSeries, began_s: float, ended_s: float) -> l
     return [value - quiet for value in inside] if outside else []
 
 
-def _burst_weights(all_rises: Sequence[float]) -> list[float]:
+def _damping_factors(all_rises: Sequence[float]) -> list[float]:
     """Return what a sample counts: one burst, of whomever, decides as much as two usual samples at most."""
     most = 2 * median(all_rises) if all_rises else 0.0
     return [most / rise if 0 < most < rise else 1.0 for rise in all_rises]

@@ -30,6 +30,7 @@ class _FactColumn:
         self.spelt: list[str] = []
 
     def number_of_new_or_known(self, spelling: str) -> int:
+        """Beyond MAX_VALUES spellings each call returns a new number, and its text is not kept."""
         value_number = self.numbers.get(spelling)
         if value_number is None:
             value_number = len(self.spelt)
@@ -98,8 +99,8 @@ class FactTable:
     def __len__(self) -> int:
         return len(self._facts)
 
-    def varying_keys(self) -> list[FactKey]:
-        """The facts that are not the same everywhere: most are, and there they tell nothing."""
+    def keys_differing_between_nodes(self) -> list[FactKey]:
+        """The facts that are not the same on all nodes, also those that a node lacks."""
         every = len(self.nodes)
         if self._varying is None or self._varying[0] != every:
             keys = [

@@ -140,7 +140,7 @@ def _judged_measure(
     parts = None
     if two is not None:
         sides = [[places[name] for name in part if name in places] for part in (two.lower, two.upper)]
-        levels = math.exp(sign * two.centres[0]), math.exp(sign * two.centres[1])
+        levels = math.exp(sign * two.log_centres[0]), math.exp(sign * two.log_centres[1])
         parts = Parts(
             slow=two.lower,
             fast=len(two.upper),

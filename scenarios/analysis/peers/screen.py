@@ -31,17 +31,17 @@ class TwoLevels(msgspec.Struct, frozen=True, kw_only=True):
 
     lower: tuple[str, ...]
     upper: tuple[str, ...]
-    centres: tuple[float, float]
-    cut: float  # from this log on a node is in the upper part
-    distance: float  # Ashman's D
+    log_centres: tuple[float, float]
+    log_cut: float  # from this log on a node is in the upper part
+    ashman_d: float
 
     @property
     def ratio(self) -> float:
-        return math.exp(self.centres[0] - self.centres[1])
+        return math.exp(self.log_centres[0] - self.log_centres[1])
 
     def centre_for_log(self, log: float) -> float:
         """Of the part that a node with this value is in."""
-        return self.centres[0] if log < self.cut else self.centres[1]
+        return self.log_centres[0] if log < self.log_cut else self.log_centres[1]
 
 
 def split_into_two_levels(logs: Mapping[str, float]) -> TwoLevels | None:
@@ -71,9 +71,9 @@ def split_into_two_levels(logs: Mapping[str, float]) -> TwoLevels | None:
     return TwoLevels(
         lower=tuple(order[:cut]),
         upper=tuple(order[cut:]),
-        centres=(low + middle, high + middle),
-        cut=logs[order[cut]],
-        distance=distance,
+        log_centres=(low + middle, high + middle),
+        log_cut=logs[order[cut]],
+        ashman_d=distance,
     )
 
 

@@ -142,7 +142,7 @@ def facts_that_tell_levels_apart(
     if total < MIN_NODES:
         return ()
     candidates: list[tuple[float, bool, FactKey, Counter[int], Counter[int]]] = []
-    for key in table.varying_keys():
+    for key in table.keys_differing_between_nodes():
         a, b = (Counter(table.value_numbers(key, part)) for part in (lower, upper))
         if UNREAD in a or UNREAD in b or len(a.keys() | b.keys()) < 2:
             continue
@@ -174,7 +174,7 @@ def find_rare_values(table: FactTable, nodes: Sequence[int]) -> tuple[Rare, ...]
     """
     few = len(nodes) < MIN_NODES
     candidates: list[tuple[bool, float, FactKey, int, Counter[int]]] = []
-    for key in table.varying_keys():
+    for key in table.keys_differing_between_nodes():
         counts = Counter(table.value_numbers(key, nodes))
         del counts[UNREAD]
         read_count = sum(counts.values())

@@ -66,7 +66,7 @@ class BoxBench:
     private      a directory of our own below it, made, removed and closed by the caller.
     leaves       kernel names of the disks below; empty: reads are checked against the page cache alone.
     size_bytes   of the files that are read, on each side; a block writes at most half of it on each.
-    most_names   of files that all workers may make in a cycle, on each side (free inodes).
+    max_files   of files that all workers may make in a cycle, on each side (free inodes).
     stretch      a planted latency for tests, by corner: 1.0 makes every operation twice as long.
     """
 
@@ -80,12 +80,12 @@ class BoxBench:
         seed: int,
         budget: WriteBudget,
         *,
-        most_names: int = MAX_NAMES,
+        max_files: int = MAX_NAMES,
         stretch: Mapping[str, float] | None = None,
     ) -> None:
         self.host, self.private, self.leaves = host, private, leaves
         self.size_bytes, self.workers, self.seed, self.budget = size_bytes, workers, seed, budget
-        self.most_names = min(MAX_NAMES, most_names // workers)
+        self.max_files = min(MAX_NAMES, max_files // workers)
         self.stretch = dict(stretch or {})
         self.direct = False
         self.surrounding_names = DirectoryListing()
@@ -281,7 +281,7 @@ class BoxBench:
             rates = [self._rates[other.id] * SLOWEST_S for other in of_side if other.id in self._rates]
             create_rate = self._rates.get(corner.id)
             wanted = 0 if create_rate is None else int(min(create_rate * TARGET_S, *rates) / self.workers)
-            self._fixed[corner.id] = max(1, min(max(MIN_NAMES, wanted), self.most_names))
+            self._fixed[corner.id] = max(1, min(max(MIN_NAMES, wanted), self.max_files))
         return self._fixed[corner.id]
 
     def _pass_count(self, corner: BoxTest, names: int) -> int:

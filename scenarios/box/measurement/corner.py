@@ -69,7 +69,7 @@ def box_tests_of(load: str) -> tuple[BoxTest, ...]:
 
 
 class BoxSizes(Protocol):
-    """`most_names`: of all workers, on a side."""
+    """`max_files`: of all workers, on a side."""
 
     @property
     def directory_path(self) -> str: ...
@@ -78,13 +78,13 @@ class BoxSizes(Protocol):
     @property
     def side_bytes(self) -> int: ...
     @property
-    def most_names(self) -> int: ...
+    def max_files(self) -> int: ...
 
 
 def equivalent_command(corner: BoxTest, sizes: BoxSizes) -> str:
     """The command line of ior or mdtest (under mpirun with as many processes), GNU find's for find."""
     directory, workers = f"{sizes.directory_path}/box", sizes.worker_count
-    names = max(1, sizes.most_names // workers)
+    names = max(1, sizes.max_files // workers)
     if corner.operation == "find":
         return f"find {directory} -newer {directory}/timestamp -size {HARD_FILE_BYTES}c -name '*01*'"
     if corner.moves_bytes:

@@ -96,8 +96,9 @@ class ContentionBench:
     async def measure_point(
         self, load: str, side: int, workers: int, seconds: float, *, locks: bool = False
     ) -> ScalingPoint:
-        """Measure so many workers for `seconds`. `locks`: also the waits for the kernel's locks, which takes time of
-        its own. Raise BenchRefused.
+        """Measure so many workers for `seconds`; time in which they queued for a CPU is left out of the rate.
+
+        `locks`: also the waits for the kernel's locks, which takes time of its own. Raise BenchRefused.
         """
         reply = await self._send_request(
             {

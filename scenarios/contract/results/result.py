@@ -105,6 +105,7 @@ class RankedAnswer(Result, frozen=True):
 
     @property
     def appendix_parts(self) -> tuple[Part, ...]:
+        """Nothing: the whole list stands on the first page."""
         return ()
 
 

@@ -68,4 +68,5 @@ PLACES_EVERY_S = 5.0  # free space and file system type
 
 
 def threshold_of(kind: Kind) -> Threshold:
+    """Return when a measurement counts as disturbed by `kind`."""
     return next(t for t in THRESHOLDS if t.kind == kind)

@@ -264,7 +264,7 @@ class BatchScheduler(LoadScheduler):
     async def measure(self, orders: Sequence[Sequence[str]]) -> MeasuredGroups:
         names, wanted = self.variant_names, len(orders)
         order = [names.index(variant) for group in orders for variant in group]
-        places = self._visits.next(wanted) if self.places > 1 else []
+        places = self._visits.choose_for(wanted) if self.places > 1 else []
         slice_places = [place for place in places for _ in range(2 * len(names))]
         if self.carry.in_blocks or self._is_settled:
             work = measure_in_blocks(self.batches, order, self.slice_s, slice_places)

@@ -90,7 +90,7 @@ def new_peer_token() -> str:
 
 
 def open_listener(address: str, port: int = 0) -> socket.socket:
-    """Without an address on all of them. Raises OSError."""
+    """Without an address on all of them; accept() times out after LOOK_S. Raises OSError."""
     if not address:
         try:
             return open_listener("::", port)

@@ -69,11 +69,11 @@ class NodeDirectory(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def planned_writes(self) -> PlannedWrite:
         return PlannedWrite(
-            device=", ".join(self.leaves), bytes=2 * self.file_bytes, where=self.fit.directory
+            device=", ".join(self.leaves), bytes=2 * self.test_files_bytes, where=self.fit.directory
         )
 
     @property
-    def file_bytes(self) -> int:
+    def test_files_bytes(self) -> int:
         return prepared_bytes(self.fit.size_bytes, LOADS)
 
 
@@ -146,7 +146,7 @@ async def measure_locality(
             place.fit.size_bytes,
             run.seed,
             place.leaves,
-            budget=WriteBudget(2 * place.file_bytes),
+            budget=WriteBudget(2 * place.test_files_bytes),
             crew=crew,
         )
         try:

@@ -43,7 +43,7 @@ from hostdx.scenarios.rpfilter.measurement.lab_messages import (
     SetUpRequest,
     requests,
 )
-from hostdx.scenarios.rpfilter.measurement.route_set import copy_and_count_routes
+from hostdx.scenarios.rpfilter.measurement.route_set import add_routes_in_receiver
 from hostdx.scenarios.rpfilter.measurement.scheduling_delay import RunDelay
 from hostdx.scenarios.rpfilter.measurement.sender import (
     StopRequest,
@@ -100,7 +100,7 @@ class NamespacePair:
     def set_up(self, request: SetUpRequest) -> tuple[int, int]:
         """Returns how many IPv6 and IPv4 routes were added."""
         connect_by_veth_pair(self.namespaces, self.addresses, ipv6=request.ipv6)
-        added = copy_and_count_routes(self.namespaces, self.addresses, request.routes, ipv6=request.ipv6)
+        added = add_routes_in_receiver(self.namespaces, self.addresses, request.routes, ipv6=request.ipv6)
         self._open_sockets("IPv4", self.addresses.ipv4, self.addresses.spoofed4)
         if request.ipv6:
             self._open_sockets("IPv6", self.addresses.ipv6, self.addresses.spoofed6)

@@ -45,7 +45,7 @@ def _invented_prefixes(ipv6: bool) -> Iterator[str]:
 
 
 # The host's routes, copied into the receiving namespace: a reverse lookup costs by what it has to search.
-def copy_and_count_routes(
+def add_routes_in_receiver(
     namespaces: NetNamespaces, addresses: LabAddresses, routes: RouteSet, *, ipv6: bool
 ) -> tuple[int, int]:
     """Adds them through veth ends of their own in the receiver. Returns how many IPv6 and IPv4 routes were added."""

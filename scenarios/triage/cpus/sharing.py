@@ -15,7 +15,7 @@ SAYS = finding_texts("triage/cpus")
 MAX_MOVED = 16  # processes of a remedy
 
 
-def sharing_sentence(shared: SharedCpus) -> str:
+def crowded_cpus_sentence(shared: SharedCpus) -> str:
     return SAYS.text(
         "sharing",
         processes=_label_all(shared),
@@ -27,7 +27,7 @@ def sharing_sentence(shared: SharedCpus) -> str:
 
 
 def sharing_since_sentence(shared: SharedCpus) -> str:
-    """As `sharing_sentence`, where nothing was measured: what each used since it began."""
+    """As `crowded_cpus_sentence`, where nothing was measured: what each used since it began."""
     share = min(1.0, shared.used_cpus / len(shared.cpus))
     return SAYS.text("sharing-since", processes=_label_all(shared), cpus=name_cpus(shared.cpus), share=share)
 

@@ -196,7 +196,7 @@ def check_pressure(host: Host) -> Iterator[Finding]:
             most=most + (f"; {nobody.reason_sentence}" if nobody else ""),
             evidence=[
                 Evidence(
-                    f"{user.name} [{user.pid}]{_owner_words(user)}: {user.used}{user.since}",
+                    f"{user.name} [{user.pid}]{_owner_suffix(user)}: {user.used}{user.since}",
                     f"/proc/{user.pid}/{_FILES[kind]}",
                 )
                 for user in users
@@ -215,7 +215,7 @@ _WAITED_FOR = {"cpu": "a CPU", "io": "a disk", "memory": "memory"}
 _FILES = {"cpu": "stat", "io": "io", "memory": "statm"}  # of a process, in /proc/PID
 
 
-def _owner_words(user: TopUser) -> str:
+def _owner_suffix(user: TopUser) -> str:
     return ", a kernel thread" if user.kernel_thread else f" of {user.owner}"
 
 

@@ -62,7 +62,7 @@ async def test_on_a_run(path: Path, size: str, tmp_path: Path) -> None:
                 app.run_feed.playback.seek_end()
             else:
                 app.run_feed.playback.seek(app.run_feed.playback.end * share)
-            app.show_view_at_cursor()
+            app.refresh_after_move()
             await settle(pilot)
             assert not unbound_keys(app), share
         for tabs in range(3):

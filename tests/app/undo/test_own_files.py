@@ -135,7 +135,7 @@ def test_what_is_missing(
         file_system_identity, "is_device_gone", lambda p: p.device.startswith("4095") and p.boot == boot_id()
     )
     for missing in (tmp_path / ".hostdx-a", tmp_path / "missing" / ".hostdx-a"):
-        outcome = own_files.remove_tree(missing, place)
+        outcome = own_files.remove_own_directory(missing, place)
         assert (outcome.state, part in outcome.reason) == (state, True), outcome
 
 

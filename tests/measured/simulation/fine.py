@@ -91,7 +91,7 @@ def measure(
     outcomes: dict[str, Outcome] = {}
     for index, order in enumerate(draw_orders(variants, rng), 1):
         values: dict[str, list[float]] = {v: [] for v in variants}
-        (place,) = visits.next(1)
+        (place,) = visits.choose_for(1)
         for v in order:
             values[v].append(ratios[v] * fast[v][place] * sum([next(ticks) for _ in range(length)]))
         for v, comparison in list(open_.items()):

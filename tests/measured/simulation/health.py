@@ -22,7 +22,7 @@ from hostdx.app.features.health.node_class import (
     deviation_below_median,
     level_of_logs,
     make_class_load,
-    undisturbed_round_logs,
+    undisturbed_log_values,
 )
 from hostdx.app.features.health.speed import (
     FULL_ROUNDS,
@@ -63,7 +63,7 @@ def series_draw(name: str, block_s: float) -> Draw:
 
 
 def recorded_draws(folder: Path) -> dict[LoadKey, Draw]:
-    runs = [undisturbed_round_logs(load_recording(path)) for path in sorted(folder.glob("*.jsonl"))]
+    runs = [undisturbed_log_values(load_recording(path)) for path in sorted(folder.glob("*.jsonl"))]
 
     def draw_of(key: LoadKey) -> Draw:
         of_load = [run[key] for run in runs if len(run.get(key, ())) >= MIN_ROUNDS]

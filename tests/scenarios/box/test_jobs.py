@@ -302,7 +302,7 @@ class Sizes(msgspec.Struct):
     directory_path: str = "/data"
     worker_count: int = WORKERS
     side_bytes: int = 1 << 28
-    most_names: int = 20_000
+    max_files: int = 20_000
 
 
 class BoxRun(msgspec.Struct):

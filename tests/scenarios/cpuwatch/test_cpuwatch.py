@@ -80,7 +80,7 @@ def test_within_what_it_asked_for(host: Host) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pressed", "waited", "threads", "severity"),
+    ("waited_share", "waited", "threads", "severity"),
     [
         (0.6, None, 2, "warning"),
         (0.6, None, 9, "notice"),  # more threads than CPUs: it may wait for itself
@@ -91,11 +91,11 @@ def test_within_what_it_asked_for(host: Host) -> None:
     ],
 )
 def test_without_schedstats_the_pressure_tells_that_others_waited(
-    host: Host, pressed: float | None, waited: float | None, threads: int, severity: str
+    host: Host, waited_share: float | None, waited: float | None, threads: int, severity: str
 ) -> None:
     uses = [msgspec.structs.replace(use, threads=threads) for use in _uses([0.99] * 4, waited=waited)]
     [cpuwatch_finding] = cpuwatch_findings(
-        host, usable_cpus(host), msgspec.structs.replace(JOB, pressed=pressed), uses, None
+        host, usable_cpus(host), msgspec.structs.replace(JOB, waited_share=waited_share), uses, None
     )
     assert cpuwatch_finding.severity == severity
 

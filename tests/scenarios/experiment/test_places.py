@@ -23,7 +23,7 @@ def two_levels(
     visits = FileSetVisits(pairs, rng)
     ratios, scatters, places = [], [], []
     for _ in range(groups):
-        [place_number] = visits.next(1)
+        [place_number] = visits.choose_for(1)
         visits.count_visits([place_number])
         a, b = ([rng.gauss(0, within) for _ in range(2)] for _ in "AB")
         ratios.append(pair[place_number] + sum(b) / 2 - sum(a) / 2)

@@ -27,7 +27,7 @@ from hostdx.scenarios.contract.action import private_directory_action
 from hostdx.scenarios.contract.model import OptionMap, RunRefused
 from hostdx.scenarios.contract.plan import Plan
 from hostdx.scenarios.experiment.treated_trend import treated_trend
-from hostdx.scenarios.fstrim.ageing import STEP_BYTES, WORKERS, ChurnBench, least_churn_bytes
+from hostdx.scenarios.fstrim.ageing import STEP_BYTES, WORKERS, ChurnBench, least_block_bytes
 from hostdx.scenarios.fstrim.findings import idling_finding
 from hostdx.scenarios.fstrim.ledger import TrimLedgerKeeper
 from hostdx.scenarios.fstrim.measurement.phase import MeasuredPhase, PhaseMeasurer
@@ -257,7 +257,7 @@ async def test_a_block_ends_with_its_bytes_and_leaves_files(bench_directory: Pat
 
 
 async def test_a_spent_budget_writes_nothing_more(bench_directory: Path) -> None:
-    bench = ChurnBench(Host(), open_private(bench_directory), (), 1, WriteBudget(least_churn_bytes() - 1))
+    bench = ChurnBench(Host(), open_private(bench_directory), (), 1, WriteBudget(least_block_bytes() - 1))
     try:
         with pytest.raises(MeasurementInvalid, match="write limit is reached"):
             await bench.measure_block(1.0, MIB)

@@ -15,7 +15,7 @@ from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.iosched import scheduler_setup as iosched_layout
 from hostdx.scenarios.iosched.findings import verdict_finding
 from hostdx.scenarios.iosched.plan import _format_needed_seconds, _left_out_lines, _list_switch_effects
-from hostdx.scenarios.iosched.remedies import make_scheduler_remedy, udev_rule_text
+from hostdx.scenarios.iosched.remedies import make_scheduler_remedy, udev_rule_of_device
 from hostdx.scenarios.iosched.scenario import Iosched
 from hostdx.scenarios.iosched.scheduler_setup import (
     SchedulerSetup,
@@ -225,7 +225,7 @@ def test_every_disk_has_a_rule_of_its_own_that_its_undo_takes_away(tmp_path: Pat
     assert files[0] and files[1] and not files[0] & files[1]
     for remedy, written in zip((first, second), files, strict=True):
         assert all(any(f"rm -f {file}" == line for line in remedy.undo) for file in written)
-    assert 'KERNEL=="sdb"' in udev_rule_text("sdb", "bfq")
+    assert 'KERNEL=="sdb"' in udev_rule_of_device("sdb", "bfq")
 
 
 def test_a_remedy_is_whole_and_names_who_would_undo_it(tmp_path: Path) -> None:

@@ -261,8 +261,8 @@ def test_real_machines(name: str, tmp_path: Path) -> None:
 
 def test_thousands_of_unlike_nodes_are_counted_and_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = []
-    alike = numa_picture._is_alike
-    monkeypatch.setattr(numa_picture, "_is_alike", lambda *pair: pairs.append(pair) or alike(*pair))
+    alike = numa_picture._has_same_hardware
+    monkeypatch.setattr(numa_picture, "_has_same_hardware", lambda *pair: pairs.append(pair) or alike(*pair))
     place = _large().places[0]
     many = tuple(msgspec.structs.replace(place, number=n, cores=(CoreGroup(n + 1, 1),)) for n in range(5000))
     lines = draw_picture(msgspec.structs.replace(_large(), places=many))

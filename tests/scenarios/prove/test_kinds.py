@@ -138,7 +138,7 @@ def test_what_loses_packets_needs_a_word_of_its_own_on_a_card_with_connections(
     cards: tuple[Host, dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host, _ = cards
-    monkeypatch.setattr(kinds, "describe_traffic", lambda *_: "3 connections")
+    monkeypatch.setattr(kinds, "describe_users_of_card", lambda *_: "3 connections")
     for text in ("ring:eth9/rx=4096", "qdisc:eth9=fq"):
         with pytest.raises(UsageError, match="--may-lose-packets"):
             parse_setting(host, text)
@@ -249,10 +249,10 @@ def test_a_card_carries_the_connections_of_its_addresses(
     host, address = made_network(tmp_path), ipaddress.ip_network("10.0.0.1/32")
     routes = PolicyRoutes([TableRoute(address, "bond0", "local", is_own=True)], [])
     monkeypatch.setattr(reserved_cards, "read_policy_routes", lambda _: routes)
-    assert reserved_cards.describe_traffic(host, "eth1") == "1 connection"  # below the bond
-    assert not reserved_cards.describe_traffic(host, "eth2")
+    assert reserved_cards.describe_users_of_card(host, "eth1") == "1 connection"  # below the bond
+    assert not reserved_cards.describe_users_of_card(host, "eth2")
     (tmp_path / "sys/class/net/eth2/brport").mkdir()
-    assert reserved_cards.describe_traffic(host, "eth2")
+    assert reserved_cards.describe_users_of_card(host, "eth2")
 
 
 def test_the_scheduler_of_a_system_disk_is_reserved(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from hostdx.scenarios.workload.difference import (
     wall_time_parts,
 )
 from hostdx.scenarios.workload.findings import time_split_sentences, undecided_finding
-from hostdx.scenarios.workload.split import split_wall_time, values_beside_verdicts
+from hostdx.scenarios.workload.split import split_wall_time, wall_times_beside_verdicts
 from hostdx.scenarios.workload.variant_bench import (
     BLOCKED,
     MEMORY,
@@ -81,7 +81,7 @@ def test_the_parts_sum_to_the_values_beside_the_verdict() -> None:
         t=0.0, workload="command", metric=WALL, baseline="A", variant="B", verdict="faster", ratio=1.9, groups=4,
         delta_ci95=(-6.0, -4.0),
     )  # fmt: skip
-    values = values_beside_verdicts(blocks, [verdict])[0]
+    values = wall_times_beside_verdicts(blocks, [verdict])[0]
     assert values is not None and values[0] / values[1] == pytest.approx(1.9)
     time_split = split_wall_time(blocks, "A", "B", None, verdict, values)
     assert time_split is not None and time_split.groups == 4

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.reading.secrecy.secrets import hash_of_text
+from hostdx.probes.reading.secrecy.secrets import short_hash
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.model import AppliedChange, OptionMap, RunRefused, UsageError
 from hostdx.scenarios.contract.registry import load_scenario
@@ -206,7 +206,7 @@ def test_private_tells_digests_of_values_and_commands(tmp_path: Path) -> None:
     plan = scenario.prepare(Host(), OptionMap(values, scenario.options)).plan
     assert "tiger7" not in msgspec.json.encode(plan).decode()
     facts = plan.variants[1].facts
-    assert facts == {"CODE": hash_of_text("tiger7"), "nice": "3", "wrap": hash_of_text("env X=tiger7")}
+    assert facts == {"CODE": short_hash("tiger7"), "nice": "3", "wrap": short_hash("env X=tiger7")}
     assert [text[:7] for text in plan.commands] == ["sha256:"] * 3
     bad = tmp_path / "jobs.toml"
     bad.write_text('cmd = "/nonexistent/tiger7"\n[[variant]]\nname = "a"\n[[variant]]\nname = "b"\n')

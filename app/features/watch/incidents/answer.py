@@ -10,7 +10,7 @@ from msgspec import structs
 from hostdx.app.features.watch.incidents.book import IncidentBook
 from hostdx.app.features.watch.incidents.summaries import FILE_NAME
 from hostdx.probes import units
-from hostdx.scenarios.analysis.incidents.findings import SAYS, incident_findings
+from hostdx.scenarios.analysis.incidents.findings import SAYS, incident_or_quiet_findings
 from hostdx.scenarios.analysis.incidents.hours import MIN_DAYS, HourSummary, UsualHour, find_usual_hour
 from hostdx.scenarios.analysis.incidents.incidents import Incident, Timeline
 from hostdx.scenarios.analysis.incidents.looks import count_close_looks_and_waits, culprit_use, judge_looks
@@ -42,7 +42,7 @@ def judge_book(book: IncidentBook, folder: Path, hours: Sequence[HourSummary] = 
     # the worst stays first, behind it what happens at that hour anyway
     ordered = tuple(sorted(incidents, key=lambda incident: usual[incident].is_usual))
     timeline = structs.replace(timeline, incidents=ordered)
-    findings = incident_findings(timeline, str(folder))
+    findings = incident_or_quiet_findings(timeline, str(folder))
     if ordered:
         findings = [
             structs.replace(

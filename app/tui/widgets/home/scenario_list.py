@@ -8,7 +8,7 @@ from hostdx.app.recordings.session import RunSession
 from hostdx.app.terminal.glyphs import SIGNS, clean_text
 from hostdx.app.terminal.lines import Line, Span, cell_width, crop_line, flow_parts, pad_line
 from hostdx.app.tui.commands import EarlierResults, RecordedAnswer
-from hostdx.app.tui.questions import all_questions, card_for, list_questions
+from hostdx.app.tui.questions import all_questions, list_questions, scenario_for
 from hostdx.app.tui.widgets.picker import Picker, PickerRow
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract.card import Card, card_of
@@ -141,7 +141,7 @@ class ScenarioList(Picker):
         offers = {offer.id: offer for offer in session.offers}
         out, answering = [], set()
         for question in all_questions(session.offers):
-            card = card_for(question, session)
+            card = scenario_for(question, session)
             empty = ScenarioOffer(t=0.0, id=card.id, title="", question="", takes_s=0.0)
             evidence = collect_evidence(card, offers.get(card.id) or empty, session, earlier_results, pulse)
             ids = " ".join(card.id for card in question.cards)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import product
 
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.report.figures.verdict_table import effect_or_margin_text
+from hostdx.app.report.figures.verdict_table import size_or_equal_within
 from hostdx.app.terminal.glyphs import bar_rows, clean_text
 from hostdx.app.terminal.lines import (
     Line,
@@ -69,7 +69,7 @@ def load_state(session: RunSession, load: Workload, standings: Sequence[PairStan
         sign = "✓" if all(standing.verdict and standing.verdict.is_decided for standing in standings) else "?"
         standing = standings[0]
         words = (
-            effect_or_margin_text(standing.verdict, standing.words)
+            size_or_equal_within(standing.verdict, standing.words)
             if len(standings) == 1 and standing.verdict
             else units.count_noun(len(standings), "comparison")
         )
@@ -94,7 +94,7 @@ def draw_card(
     """The sides' levels, the intervals so far, the times, the groups; then the run's graphs where there is room."""
     inner, room = width - 4, height - 2
     state_line, now = load_state(session, load, pair_standings)
-    name, state_line = _fit_edge(session, load, pair_standings, state_line, inner)
+    name, state_line = _fit_title_and_state(session, load, pair_standings, state_line, inner)
     drawn = variant_levels(session, load.id, inner - _NAME - VALUE_CELLS - 3)
     below = [*_pair_lines(pair_standings, inner), *_group_lines(session, load, inner)]
     times = Times(session, load, inner)
@@ -138,7 +138,7 @@ def draw_card(
     return [link_line(line, target) for line in card]
 
 
-def _fit_edge(
+def _fit_title_and_state(
     session: RunSession, load: Workload, pair_standings: Sequence[PairStanding], state_line: Line, inner: int
 ) -> tuple[str, Line]:
     """The load's title and its state so short that both are whole: the card says the rest below."""
@@ -328,7 +328,7 @@ def row_lines(
     first = max(0, min(at - room // 2, len(pairs) - room))
     shown = pairs[first : first + room]
     state_lines = [
-        crop_line(_row_state(session, *pair), max(16, width // 3)) if effects else [] for pair in shown
+        crop_line(_state_or_effect(session, *pair), max(16, width // 3)) if effects else [] for pair in shown
     ]
     left = width - max(map(cell_width, state_lines), default=0) - 3
     trace = 0
@@ -345,7 +345,7 @@ def row_lines(
     return out
 
 
-def _row_state(session: RunSession, load: Workload, pair_standings: Sequence[PairStanding]) -> Line:
+def _state_or_effect(session: RunSession, load: Workload, pair_standings: Sequence[PairStanding]) -> Line:
     """As on a card; an effect whose direction is clear in place of the count of groups, which a card has beside it."""
     state_line, now = load_state(session, load, pair_standings)
     standing = pair_standings[0] if len(pair_standings) == 1 else None

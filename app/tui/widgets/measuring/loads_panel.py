@@ -156,7 +156,7 @@ def reading_run_panel(session: RunSession, width: int, height: int) -> list[Line
     elif section is not None:
         title, note = section.title, section.note
         out = [*section.rows, *(section.charts if len(section.rows) + len(section.charts) <= room else ())]
-    return frame_rows(title, with_graphs(session, out, inner, room), width, height, note=note)
+    return frame_rows(title, with_graphs_or_steps(session, out, inner, room), width, height, note=note)
 
 
 def _are_all_drawn(session: RunSession, room: int) -> bool:
@@ -177,7 +177,7 @@ def preparing_panel(session: RunSession, width: int, height: int) -> list[Line]:
         rows = row_lines(session, workloads_with_pairs(session), inner, max(3, room - MIN_GRAPHS_LINES - 1))
     elif not is_writing:
         rows = list(islice(fact_lines(session, inner), room // 2))
-    rows = with_graphs(session, rows, inner, room, writing=is_writing)
+    rows = with_graphs_or_steps(session, rows, inner, room, writing=is_writing)
     title = "WRITING THE TEST FILES" if is_writing else "BEFORE THE FIRST FIGURES"
     prepared = session.steps.get("prepare")
     if is_writing and prepared is not None and prepared.state != "started":
@@ -186,7 +186,7 @@ def preparing_panel(session: RunSession, width: int, height: int) -> list[Line]:
     return frame_rows(title, rows, width, height, note=note)
 
 
-def with_graphs(
+def with_graphs_or_steps(
     session: RunSession, rows: list[Line], width: int, room: int, *, writing: bool = False
 ) -> list[Line]:
     """Return `rows`, and below them the run's time series in the lines that are left.
@@ -231,7 +231,7 @@ class LoadsPanel(PacedPanel):
         """The causes so far, worst first; below them what the part under way measures, and the host over the run."""
         inner, room = width - 4, height - 2
         ranked = checkup_lines(session, inner, max(3, room - MIN_GRAPHS_LINES - 1))
-        rows = with_graphs(session, ranked, inner, room)
+        rows = with_graphs_or_steps(session, ranked, inner, room)
         return frame_rows("SO FAR", rows, width, height)
 
     def _table_and_card(self, session: RunSession, pairs: Pairs, width: int, height: int) -> list[Line]:

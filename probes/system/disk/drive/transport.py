@@ -90,7 +90,7 @@ def read_transport(host: Host, name: str, sysfs_path: str, device_kind: str) -> 
     if ata := re.search(r"/ata(\d+)/", sysfs_path):
         return _libata_transport(host, sysfs_path[: ata.end()], ata[1])
     if scsi := re.search(r"/host(\d+)/", sysfs_path):
-        return _scsi_transport(host, sysfs_path[: scsi.end()], scsi[1])
+        return _transport_by_driver(host, sysfs_path[: scsi.end()], scsi[1])
     return Absent(f"{sysfs_path} shows no bus that is known", "unsupported", sysfs_path)
 
 
@@ -147,7 +147,7 @@ def _has_sata_speed(host: Host, folder: str, number: str) -> bool:
     return False
 
 
-def _scsi_transport(host: Host, folder: str, number: str) -> str:
+def _transport_by_driver(host: Host, folder: str, number: str) -> str:
     driver = host.read_file_text(f"{folder}scsi_host/host{number}/proc_name")
     if isinstance(driver, Absent):
         driver = host.read_file_text(f"/sys/class/scsi_host/host{number}/proc_name")

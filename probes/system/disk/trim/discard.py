@@ -77,7 +77,7 @@ def discard_chain(host: Host, disks: DiskTopology, mount: Mount) -> DiscardChain
     devices, tops = disks.devices, disks.devices_directly_under(mount)
     if isinstance(tops, Absent):
         return None
-    same = _same_file_system(disks, mount)
+    same = _all_mounts_of_file_system(disks, mount)
     names = [n for n in disks.layers_under(tops) if n in devices]
     ends = disks.leaves_under(tops)
     return DiscardChain(
@@ -93,7 +93,7 @@ def discard_chain(host: Host, disks: DiskTopology, mount: Mount) -> DiscardChain
     )
 
 
-def _same_file_system(disks: DiskTopology, mount: Mount) -> list[Mount]:
+def _all_mounts_of_file_system(disks: DiskTopology, mount: Mount) -> list[Mount]:
     """All mounts of a file system; the subvolumes of a btrfs have numbers of their own, but one source."""
     return [
         m

@@ -24,7 +24,7 @@ _LOCKED = re.compile(r"^Max locked memory +(unlimited|[0-9]{1,19})", re.MULTILIN
 
 def fabric_rows(host: Host) -> list[SubjectRow]:
     """One row per port: state, layer, `rate` in bit/s, lanes; `peers`: the fastest active port of the same board."""
-    return [_port_row(host, path) for path in host.glob_paths(f"{ROOT}/*/ports/*")]
+    return [_fabric_port_row(host, path) for path in host.glob_paths(f"{ROOT}/*/ports/*")]
 
 
 def job_daemon_rows(host: Host) -> list[SubjectRow] | Absent:
@@ -75,7 +75,7 @@ def _adapter_users(host: Host, pids: Sequence[int], most: int | Absent) -> Value
     )
 
 
-def _port_row(host: Host, path: str) -> SubjectRow:
+def _fabric_port_row(host: Host, path: str) -> SubjectRow:
     _, _, _, _, device, _, number = path.split("/")
     columns = {
         "path": path,

@@ -53,7 +53,7 @@ def used_queue_irqs(host: Host, device: str | Absent, names: Sequence[str]) -> t
 
 def interrupt_cpus(host: Host, numbers: Sequence[str]) -> Value:
     """Return how many CPUs serve these interrupts."""
-    sets = [cpus for number in numbers if (cpus := _affinity_cpus(host, number))]
+    sets = [cpus for number in numbers if (cpus := _delivering_cpus(host, number))]
     return len(frozenset[int]().union(*sets)) if sets else _irq_affinity_unread(host)
 
 
@@ -63,7 +63,7 @@ def isolated_interrupt_cpus(host: Host, numbers: Sequence[str]) -> Value:
     isolated = parse_cpu_list(listed) if is_present(listed) else None
     if not isolated:
         return Absent("no CPU is isolated", "unsupported")
-    serving = frozenset[int]().union(*(_affinity_cpus(host, number) or () for number in numbers))
+    serving = frozenset[int]().union(*(_delivering_cpus(host, number) or () for number in numbers))
     return len(serving & isolated)
 
 
@@ -74,7 +74,7 @@ def interrupt_nodes(host: Host, numbers: Sequence[str]) -> Value:
         return table
     if table.doubt:
         return Absent(table.doubt, "invalid")
-    cpus = [cpu for number in numbers for cpu in _affinity_cpus(host, number) or ()]
+    cpus = [cpu for number in numbers for cpu in _delivering_cpus(host, number) or ()]
     if not cpus:
         return _irq_affinity_unread(host)
     return tuple(sorted({node for cpu in cpus if (node := table.node_of(cpu)) is not None}))
@@ -98,7 +98,7 @@ def interrupt_spreading_values(host: Host, numbers: Sequence[str], node: int | A
     }
 
 
-def _affinity_cpus(host: Host, number: str) -> frozenset[int] | None:
+def _delivering_cpus(host: Host, number: str) -> frozenset[int] | None:
     for name in ("effective_affinity_list", "smp_affinity_list"):
         text = host.read_file_text(f"/proc/irq/{number}/{name}", 4096)
         cpus = parse_cpu_list(text) if is_present(text) and text.strip() else None

@@ -31,7 +31,7 @@ def pci_rows(host: Host) -> list[SubjectRow] | Absent:
             "irq_nodes": partial(_irq_nodes, host, device),
             **{name: partial(_spreading_value, host, device, name) for name in irq.BY_HAND},
             "guest": read_virtualisation(host).is_virtual,
-            "unasked": partial(_unread_reason, host, device),
+            "unasked": partial(_config_unreadable, host, device),
             "read_request": partial(read_max_request_bytes, host, device.address),
             **_link_columns(device.link),
         }
@@ -56,7 +56,7 @@ def _link_columns(link: BusLink | Absent) -> dict[str, Value]:
     }
 
 
-def _unread_reason(host: Host, device: PciDevice) -> Value:
+def _config_unreadable(host: Host, device: PciDevice) -> Value:
     """False where its configuration could be read, with or without PCI Express."""
     request_bytes = read_max_request_bytes(host, device.address)
     return (

@@ -14,7 +14,7 @@ from hostdx.app.terminal.lines import Line, cell_width, flow_parts
 from hostdx.app.tui import theme
 from hostdx.app.tui.commands import EarlierResults, RecordedAnswer
 from hostdx.app.tui.plan_text import resolution_lines
-from hostdx.app.tui.questions import card_for, list_questions
+from hostdx.app.tui.questions import list_questions, scenario_for
 from hostdx.app.tui.screens.ask import ChoiceScreen
 from hostdx.app.tui.screens.before.plan import PlanScreen
 from hostdx.app.tui.screens.facts import fact_lines
@@ -314,7 +314,7 @@ async def test_beside_each_complaint_stands_what_is_known_of_it(tmp_path: Path) 
         row_texts = {key: "".join(part for part, _ in row.draw(100)) for key, row in rows.items()}
         session = app.home_session()
         for question in list_questions()[1:]:
-            findings = [f for f in session.findings.values() if f.prove == card_for(question, session).id]
+            findings = [f for f in session.findings.values() if f.prove == scenario_for(question, session).id]
             loud = [f for f in findings if f.severity != "ok"]
             blocked = any(o.blocked for o in session.offers if o.id in [c.id for c in question.cards])
             if loud and not blocked:

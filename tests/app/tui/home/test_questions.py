@@ -12,7 +12,7 @@ from textual import events
 
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.tui.children.event_child import CommandOutcome
-from hostdx.app.tui.questions import card_for, fill_in_options, list_questions
+from hostdx.app.tui.questions import fill_in_options, list_questions, scenario_for
 from hostdx.app.tui.screens.ask import AskScreen, Words
 from hostdx.app.tui.screens.before.directories import NONE_SUCH, PATH_HINT, DirectoriesScreen
 from hostdx.app.tui.screens.before.plan import PlanScreen
@@ -54,7 +54,7 @@ def make_pulse(cpu: float = 0.0, io: float = 0.0, **devices: tuple[float, float,
 def test_a_digit_opens_the_same_scenario_whatever_the_host_does() -> None:
     """6 opened what names the culprit on a busy CPU, and what switches schedulers on a busy disk."""
     for session in (host(), RunSession(), host(blocked="iosched")):
-        assert [card_for(question, session).id for question in list_questions()[:9]] == [
+        assert [scenario_for(question, session).id for question in list_questions()[:9]] == [
             "checkup", "storage", "fstrim", "rpfilter", "dstate", "cpuwatch", "kernel", "box", "fullstack",
         ]  # fmt: skip
     assert all(len(question.cards) == 1 for question in list_questions())

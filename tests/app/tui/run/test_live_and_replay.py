@@ -72,14 +72,14 @@ async def test_a_replay_at_full_speed_ends_on_the_live_screen_cell_for_cell(
                 file.write(b"".join(lines[start : start + 40]))
                 file.flush()
                 app.run_feed.poll()
-                app.show_view_at_cursor()
+                app.refresh_after_move()
                 await pilot.pause()
         await settle(pilot)
         at_end = grid(app)
         feed = RunFeed(path, speed=float("inf"))
         app.open_feed(feed)
         feed.playback.seek(run[half - 1].t)
-        app.show_view_at_cursor()
+        app.refresh_after_move()
         await settle(pilot)
         if feed.playback.position == half:
             assert without_transport(grid(app)) == midway

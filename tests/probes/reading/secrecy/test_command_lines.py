@@ -13,7 +13,11 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from hostdx.probes.reading.secrecy.harmless_words import mask_command, mask_unknown_text, mask_unknown_words
+from hostdx.probes.reading.secrecy.harmless_words import (
+    mask_all_but_names,
+    mask_unknown_text,
+    mask_unknown_words,
+)
 from hostdx.probes.reading.time_limit import limit_time
 from tests.every_case import every_case
 
@@ -33,7 +37,7 @@ def split_words(line: str) -> list[str]:
 WAYS: dict[str, tuple[Callable[[str], str], bool]] = {
     "words in a recording": (lambda line: " ".join(mask_unknown_words(split_words(line))), True),
     "text in a recording": (mask_unknown_text, False),
-    "words with arguments": (lambda line: " ".join(mask_command(split_words(line))), True),
+    "words with arguments": (lambda line: " ".join(mask_all_but_names(split_words(line))), True),
     "text with arguments": (partial(mask_unknown_text, with_names=True), False),
 }
 
@@ -98,4 +102,4 @@ def test_what_an_unknown_program_is_given_goes_with_arguments_too(line: str, mas
     those stay whose form or place says that they are no secret.
     """
     text = mask_unknown_text(line, with_names=True).partition(" #")[0]
-    assert text == " ".join(mask_command(line.split())) == (masked or line)
+    assert text == " ".join(mask_all_but_names(line.split())) == (masked or line)

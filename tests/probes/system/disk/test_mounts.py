@@ -10,7 +10,7 @@ from hostdx.probes.system.disk.mounts import (
     find_visible_mount,
     nfs_bytes_since_mount,
     parse_mountinfo,
-    parse_mounts,
+    parse_mtab_line,
     read_mounts,
     unescape_mount_text,
 )
@@ -35,7 +35,7 @@ def mount_of(tree: Tree, path: str) -> tuple[str, str]:
 @given(st.text(max_size=60))
 def test_no_line_raises(line: str) -> None:
     parse_mountinfo(line)
-    parse_mounts(line, 1)
+    parse_mtab_line(line, 1)
     unescape_mount_text(line)
 
 

@@ -11,7 +11,7 @@ from hostdx.probes.imports.source import ImportSource
 from hostdx.scenarios.analysis.incidents.incidents import (
     Suspect,
     Timeline,
-    find_culprit,
+    find_culprit_process,
     find_excursions,
     find_incidents_in_series,
     judge_samples,
@@ -196,7 +196,7 @@ def test_who_takes_busy_cpus_from_others_is_named_though_all_use_no_more(
         SampleSeries(subject=subject, metric="CPU share", unit="", at_s=at_s, values=array("d", values))
         for subject, values in cpus.items()
     ]
-    culprit = find_culprit(series, {"CPU share": 0.25}, 990.0, 1590.0)
+    culprit = find_culprit_process(series, {"CPU share": 0.25}, 990.0, 1590.0)
     assert (culprit and culprit.name) == culprit_name
 
 
@@ -209,7 +209,7 @@ def test_who_did_it_in_a_part_of_the_time_is_suspected_and_not_named() -> None:
         SampleSeries(subject=subject, metric="CPU share", unit="", at_s=at_s, values=array("d", cpus))
         for subject, cpus in values.items()
     ]
-    culprit = find_culprit(series, {"CPU share": 0.25}, 390.0, 590.0)
+    culprit = find_culprit_process(series, {"CPU share": 0.25}, 390.0, 590.0)
     assert culprit == Suspect(name="scan", metric="CPU share", share=0.6, reason="uncertain")
 
 

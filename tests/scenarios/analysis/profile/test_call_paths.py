@@ -7,7 +7,12 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from hostdx.app.features.profile.flame import changed_function_lines, difference_share, flame_svg, stack_lines
+from hostdx.app.features.profile.flame import (
+    changed_function_lines,
+    difference_share,
+    difference_svg,
+    stack_lines,
+)
 from hostdx.probes.engine.command.supervised import CallChains, KernelLockWaits
 from hostdx.probes.profile.call_profile import KERNEL, OFF, ON, RUNNABLE
 from hostdx.probes.profile.symbols import FrameNames
@@ -119,7 +124,7 @@ def test_hostile_names_and_callers_are_drawn_and_no_markup() -> None:
         differs=True,
     )
     tree = PathTree(baseline="A", variant="B", groups=2, kernel=True, waits=False, lost=3, nodes=(bad, bad))
-    root = ET.fromstring(flame_svg(tree))
+    root = ET.fromstring(difference_svg(tree))
     assert len(root.findall(".//{*}rect")) == 2 and not root.findall(".//{*}script")
     assert all(line.isprintable() for line in (*changed_function_lines(tree), *stack_lines(tree)))
     assert (
