@@ -23,7 +23,7 @@ from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract.finding import LOUD, SEVERITIES, Finding, severity_count_text
 
 # how it is known, a column of wide screens
-WIDE = 100  # cells from which on words are written out
+WIDE = 92  # cells from which on words are written out
 _KNOWN = {"measured": "measured", "rule": "read", "hint": "a hint"}
 LEFT_OVER = "left over"  # the key of its row
 
@@ -142,8 +142,7 @@ class FindingsPanel(Picker):
             done = "" if session.ended is not None else "  still reading"
             spoke, finding_count = sum(c.state == "spoke" for c in checks), len(session.findings)
             findings_text = "something" if finding_count <= spoke else f"{finding_count} things"
-            checks_text = f"{len(checks)} checks" if width >= WIDE else f"{len(checks)}"
-            self.note = [(f"{spoke} of {checks_text} found {findings_text}{done}", "dim")]
+            self.note = [(f"{spoke} of {len(checks)} checks found {findings_text}{done}", "dim")]
             if unreadable:
                 words = f"{unreadable} could not run" if width >= WIDE else f"{unreadable} not run"
                 self.note += [("   ", "text"), (words, "unknown")]
@@ -164,5 +163,8 @@ def _programs_span(session: RunSession, width: int) -> Line:
     """How many of this host's programs answered, `f` names them; else the key that asks them."""
     answered = session.facts.get("programs answered")
     if answered is None or not isinstance(answered.value, list):
-        return line_with_key_names(f"[R] asks {'its ' if width >= WIDE else ''}programs, too", "dim")
-    return line_with_key_names(f"{count_noun(len(answered.value), 'program')} answered: [f]", "dim")
+        words = "[R] asks its programs, too" if width >= WIDE else "[R] asks programs"
+    else:
+        count = len(answered.value)
+        words = f"{count_noun(count, 'program')} answered: [f]" if width >= WIDE else f"{count} answered: [f]"
+    return line_with_key_names(words, "dim")
