@@ -410,3 +410,16 @@ def test_what_proves_a_fault_alone_is_enough(tmp_path: Path, rule: str) -> None:
     """A captured tree of those files, without mount table, /proc/net/snmp or anything else."""
     write_files(tmp_path, ALONE[rule])
     assert set(findings_by_id(tmp_path, rule)) == {rule}
+
+
+def test_two_faults_of_one_program_have_keys_of_their_own(server: Server) -> None:
+    """A run keeps the last finding of a key: the second fault line of the kernel replaced the first."""
+    server.put(
+        "sos_commands/kernel/dmesg",
+        log("smpboot: do_boot_cpu failed(-1) to wakeup CPU#47")["sos_commands/kernel/dmesg"]
+        + "\n[   99.2] ata3: COMRESET failed (errno=-16)\n",
+    )
+    rule = next(rule for rule in rules_of_triage() if rule.id == "service.fault-line")
+    events = list(apply_rule(rule, Host(str(server.root)), lambda: 0.0))
+    keys = [event.finding.key for event in events if isinstance(event, ev.Found)]
+    assert len(keys) == len(set(keys)) == 2

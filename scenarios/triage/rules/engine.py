@@ -6,6 +6,8 @@ from contextlib import suppress
 from functools import partial
 from itertools import chain
 
+import msgspec
+
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.patterns import matches_glob
 from hostdx.probes.reading.read_trace import ReadTrace
@@ -54,6 +56,7 @@ def check_rule(text: RuleText, host: Host) -> Iterator[Finding]:
     if isinstance(rows, Absent):
         raise FactUnreadable(rows.reason)
     groups: dict[tuple[Severity, str], list[SubjectRow]] = {}
+    keys: set[str] = set()
     unknown: list[tuple[str, str]] = []
     is_applicable = False
     for row in rows:
@@ -69,7 +72,11 @@ def check_rule(text: RuleText, host: Host) -> Iterator[Finding]:
             unknown.append((row.subject, reason))
     for (severity, cause), same in sorted(groups.items(), key=lambda group: _ORDER.index(group[0][0])):
         for together in [[row] for row in same] if text.singly else [same]:
-            yield rule_finding(text, host, severity, together, cause)
+            finding = rule_finding(text, host, severity, together, cause)
+            if finding.key in keys:  # else it would take the place of the one before in the run
+                finding = msgspec.structs.replace(finding, subject=finding.title)
+            keys.add(finding.key)
+            yield finding
     if unknown:
         raise FactUnreadable(_unknown_reason(unknown))
     if not is_applicable:

@@ -12,7 +12,12 @@ from hostdx.probes.system.running.quota_groups import find_group_folders_with
 from hostdx.probes.system.virtualisation import read_virtualisation
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.rules.expression import Value
-from hostdx.scenarios.triage.rules.table import SubjectRow
+from hostdx.scenarios.triage.rules.table import Reader, SubjectRow
+
+_OTHER_MEMORY = re.compile(
+    r"^\s*(?:Type: (?:HBM|Logical)|Type Detail:.*Non-Volatile|Memory Technology: (?!DRAM|<|Unknown|Other)|.*\bCXL\b)",
+    re.MULTILINE,
+)
 
 
 def dimm_rows(host: Host) -> list[SubjectRow] | Absent:
@@ -24,10 +29,14 @@ def dimm_rows(host: Host) -> list[SubjectRow] | Absent:
     if isinstance(text, Absent):
         return text
     slots: list[tuple[str, int, int, str]] = []
-    for block in re.findall(r"Memory Device\n(.*?)(?=\n\s*\n|\Z)", text, re.DOTALL):
+    module_sizes: list[int] = []
+    blocks: list[str] = re.findall(r"Memory Device\n(.*?)(?=\n\s*\n|\Z)", text, re.DOTALL)
+    for block in blocks:
         size, configured = _field_text(block, "Size"), _field_text(block, "Configured (?:Memory|Clock) Speed")
         speeds_told = _speed_in_mt_s(_field_text(block, "Speed")), _speed_in_mt_s(configured)
         slots.append((_field_text(block, "Locator"), *speeds_told, size if re.match(r"[0-9]", size) else ""))
+        if not re.search(r"^\s*Type: Flash", block, re.MULTILINE):
+            module_sizes.append(_module_bytes(size))
     if not slots:
         return Absent("dmidecode lists no memory devices", "unsupported", "dmidecode -t 17")
     filled = [slot for slot in slots if slot[3]]
@@ -40,15 +49,23 @@ def dimm_rows(host: Host) -> list[SubjectRow] | Absent:
     # Names that tell the socket alone (a channel has three slots at most): an odd number of modules fills no set of
     # channels alike.
     by_socket = len(groups) <= 4 and len(slots) // len(groups) >= 4
-    columns: dict[str, Value] = {
+    # Three channels a socket (9 slots): three or six modules fill them alike.
+    in_threes = len(slots) // len(groups) % 3 == 0 and len(slots) // len(groups) % 4 != 0
+    odd_counts = [count for count in groups.values() if count > 1 and count % 2]
+    sizes_known = [size for size in module_sizes if size]
+    unlike_memory = Absent("some modules are no usual memory (persistent, HBM, CXL)", "unsupported")
+    columns: dict[str, Value | Reader] = {
         "slots": len(slots),
+        "installed": unlike_memory if any(map(_OTHER_MEMORY.search, blocks)) else sum(sizes_known),
+        "smallest": min(sizes_known, default=0),
+        "virtual": lambda: read_virtualisation(host).is_virtual,
         "filled": len(filled),
         "rated": min(speeds, default=0) or Absent("the DIMMs report no speed"),
         "configured": min(used, default=0) or Absent("the DIMMs report no configured speed"),
         "speeds": tuple(sorted(speeds)),
         "uneven": len(set(groups.values())) > 1,
         "sizes": tuple(sorted({slot[3] for slot in filled})),
-        "odd": by_socket and any(count > 1 and count % 2 == 1 for count in groups.values()),
+        "odd": by_socket and any(not in_threes or count % 3 for count in odd_counts),
         "unlike": by_socket and len({count for count in groups.values() if count}) > 1,
         "empty_slots": tuple(slot[0] for slot in slots if not slot[3]),
         "channels": len(groups),
@@ -56,6 +73,12 @@ def dimm_rows(host: Host) -> list[SubjectRow] | Absent:
         "per_channel": ", ".join(f"{name or 'slot'}: {count}" for name, count in sorted(groups.items())[:24]),
     }
     return [SubjectRow("", columns)]
+
+
+def _module_bytes(size: str) -> int:
+    """Return the bytes of `32 GB` or `8192 MB`; 0 of anything else."""
+    size_match = re.match(r"([0-9]{1,7}) (MB|GB)\b", size)
+    return int(size_match[1]) << (30 if size_match[2] == "GB" else 20) if size_match else 0
 
 
 def _field_text(block: str, name: str) -> str:

@@ -45,7 +45,9 @@ _PAUSED = (
 _PAUSING = tuple(pattern.replace("rx_", "tx_") for pattern in _PAUSED)
 # The same frames by layer: the largest of these sums counts.
 _DAMAGED = (
-    r"^(port\.)?rx_(crc|fcs)_err(or)?s?(_phy)?$",
+    r"^rx_(crc|fcs)_err(or)?s?$",
+    r"^rx_(crc|fcs)_err(or)?s?_phy$",
+    r"^port\.rx_(crc|fcs)_err(or)?s?$",
     r"^rx_(pcs_)?symbol_err(or)?s?_phy$",
     r"^(rx_)?fec_uncorrect\w*$",
 )
