@@ -24,6 +24,7 @@ from tests.real.polled import happens
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("own_state")]
 KEY = ("cpu-integer", "one")
+LATE_S = 3.0  # the start of a program and its end, where the CPUs are full
 
 
 def write_class(path: Path, level: float, spread: float, key: tuple[str, str] = KEY) -> str:
@@ -97,7 +98,7 @@ def test_a_disk_that_completes_nothing_is_named_by_what_hangs(tmp_path: Path) ->
             sh("fsfreeze", "-u", str(disk.directory))
             assert happens(lambda: not list((state_dir() / "journal").glob("*.jsonl"))), "not undone"
     assert status == 1 and ("time", "not fit") in parts_and_answers(document), document["reasons"]
-    assert seconds < 15
+    assert seconds < 15 + LATE_S
 
 
 @pytest.mark.real("cpu")
