@@ -39,6 +39,7 @@ class WatchedJob(msgspec.Struct, frozen=True, kw_only=True):
     members: frozenset[int] = frozenset()
     waited_share: float | None = None
     quotas: tuple[QuotaGroup, ...] = ()
+    has_ended: bool = False  # its number may be another process's by now
 
     @property
     def tightest_quota(self) -> QuotaGroup | None:
@@ -78,7 +79,7 @@ def cpuwatch_findings(
         evidence=(*_job_evidence(job, uses), *_affinity_evidence(host, usable, job)),
         remedy=(
             *_quota_remedies(host, stopped),
-            *(_pinning_remedies(host, usable, expect, job) if over else ()),
+            *(_pinning_remedies(host, usable, expect, job) if over and not job.has_ended else ()),
         ),
     )
     yield from _wait_findings(host, usable, job, uses, expect, over)
@@ -104,7 +105,7 @@ def _usage_finding(host: Host, usable: UsableCpus, job: WatchedJob, uses: Sequen
     # all of them are no place of its own
     place = _pinning_remedies(host, usable, needed, job) if needed < cpus else ()
     stopped = job.tightest_quota
-    held_back = (_priority_remedy(host, job), *place) if took else ()
+    held_back = (_priority_remedy(host, job), *place) if took and not job.has_ended else ()
     takes = SAYS.text(
         "takes", cores=f"{cores.estimate:.2f}", of_all=of_all, range=_range_text(cores), meanwhile=meanwhile
     )
@@ -160,7 +161,7 @@ def _wait_findings(
             job=job.words,
             mean=f"{mean:.1f}",
             mean2=f"{mean:.2f}",
-            remedy=() if over else _pinning_remedies(host, usable, expect, job),
+            remedy=() if over or job.has_ended else _pinning_remedies(host, usable, expect, job),
         )
     mean = _mean_waiting([use.others_waited for use in uses])
     if over and mean is not None and mean >= WAIT_SPEAKS:

@@ -159,7 +159,9 @@ class _JobWatch:
         share = _pressure_share(self._waited_s, read_pressure_s(host, "cpu"), self._seconds)
         now = (quota_counts_since(host, quota) for quota in self._quotas)
         job = _watched_job(self._target, self._first, share)
-        return msgspec.structs.replace(job, quotas=tuple(quota for quota in now if quota is not None))
+        words = f"{job.words} ({self.end_reason})" if self.end_reason else job.words
+        quotas = tuple(quota for quota in now if quota is not None)
+        return msgspec.structs.replace(job, quotas=quotas, words=words, has_ended=bool(self.end_reason))
 
 
 async def _find_busiest_target(run: Run, users: CpuUsers) -> JobTarget:

@@ -40,7 +40,7 @@ def users_finding(users: Sequence[CpuUser], usable: frozenset[int], seconds: flo
                 only=SAYS.text("allowed", cpus=name_cpus(parse_cpu_list(cpus) or frozenset()))
                 if cpus
                 else "",
-                began=SAYS.text("began", seconds=min(_begins(crowd))) if is_late else "",
+                began=SAYS.text("began") if is_late else "",
             )
             for (owner, name, cpus, is_late), crowd in by_use[:MAX_ROWS]
         ],
@@ -69,10 +69,6 @@ def shared_cpus_findings(host: Host, shared_sets: Sequence[SharedCpus]) -> Itera
 def _restricted_list(user: CpuUser, usable: frozenset[int]) -> str:
     cpus = parse_cpu_list(user.allowed) if user.allowed else None
     return user.allowed if cpus and not cpus >= usable else ""
-
-
-def _begins(users: Sequence[CpuUser]) -> list[float]:
-    return [user.began_s for user in users if user.began_s is not None]
 
 
 def _total_rate(users: Sequence[CpuUser]) -> float:

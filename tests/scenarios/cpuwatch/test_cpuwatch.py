@@ -111,6 +111,18 @@ def test_a_pinned_job_is_put_back_where_it_was(host: Host) -> None:
     assert "/proc/4711/status" in {line.source for line in finding.evidence}
 
 
+def test_nothing_is_advised_for_a_process_that_has_ended(host: Host) -> None:
+    """Its number may be another process's by then."""
+    uses = _uses([2.0] * 4, waited=0.5, others=3.0)
+    job = msgspec.structs.replace(JOB, has_ended=True)
+    for expect in (None, 1.0, 8.0):
+        findings = list(cpuwatch_findings(host, usable_cpus(host), job, uses, expect))
+        commands = [command for f in findings for remedy in f.remedy for command in remedy.commands]
+        assert not [command for command in commands if command.startswith(("renice", "taskset"))]
+    alive = cpuwatch_findings(host, usable_cpus(host), JOB, uses, 1.0)
+    assert any("taskset" in c for f in alive for remedy in f.remedy for c in remedy.commands)
+
+
 @pytest.mark.parametrize("target", [JobTarget("user", "alice"), JobTarget("cgroup", "/batch/job 7")])
 def test_a_user_and_a_group_are_given_less_as_well(host: Host, target: JobTarget) -> None:
     job = WatchedJob(words="job", target=target)
