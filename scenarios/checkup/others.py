@@ -26,7 +26,6 @@ from hostdx.probes.system.running.culprit import (
 )
 from hostdx.probes.system.running.processes import (
     ProcessTable,
-    own_process_family,
     read_process_table,
     user_of,
 )
@@ -86,12 +85,12 @@ class HostUseSampler:
             return
         cpu_users = CpuUsers(self._run.host)
         before = await asyncio.to_thread(_read_host, self._run.host)
-        await asyncio.to_thread(cpu_users.look)
+        await asyncio.to_thread(cpu_users.take_look, before[1])
         await self._run.clock.sleep(seconds)
         after = await asyncio.to_thread(_read_host, self._run.host)
-        await asyncio.to_thread(cpu_users.look)
+        await asyncio.to_thread(cpu_users.take_look, after[1])
         shared = cpu_users.find_shared_cpus(usable_cpus(self._run.host).cpus)
-        use = host_rates_and_other_users(before, after, frozenset(own_process_family(self._run.host)))
+        use = host_rates_and_other_users(before, after, cpu_users.own_pids)
         self.gaps.append(msgspec.structs.replace(use, at_s=self._run.elapsed_s(), shared_cpus=tuple(shared)))
 
     def quota_items(self, triage_findings: Sequence[Finding] = ()) -> list[Item]:

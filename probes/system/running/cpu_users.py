@@ -68,6 +68,11 @@ class CpuUsers:
 
     def look(self) -> ProcessTable:
         table = read_process_table(self._host, io=False)
+        self.take_look(table)
+        return table
+
+    def take_look(self, table: ProcessTable) -> None:
+        """Count a look that was made just now."""
         times = read_cpu_times(self._host)
         self._last_times = times if is_present(times) else {}
         self.own_pids = frozenset(own_process_family(self._host))
@@ -80,7 +85,6 @@ class CpuUsers:
                 if not table.processes[process.pid].kernel_thread:
                     self._add_use(process, between_s, asked=number < MAX_ASKED)
         self._last = table
-        return table
 
     def _add_use(self, process: BusyProcess, seconds: float, *, asked: bool) -> None:
         key = (process.pid, process.start_ticks)

@@ -17,6 +17,7 @@ from hostdx.probes.system.software.system_log import (
     read_system_log,
 )
 from hostdx.probes.types import Absent, is_present
+from hostdx.probes.units import join_names
 from hostdx.scenarios.triage.knowledge.daemons import WordPattern, daemon_line_patterns, logged_daemons
 from hostdx.scenarios.triage.knowledge.fault_lines import (
     ANY,
@@ -272,20 +273,14 @@ def printed_state_rows(host: Host) -> list[SubjectRow]:
     for entry in list_printed_states():
         for path in dict.fromkeys(path for pattern in entry.outputs for path in host.glob_paths(pattern)):
             text = host.read_file_text(path, MAX_READ_BYTES)
-            if isinstance(text, Absent) or not any(
-                word in text.lower() for word in entry.pattern_words or ("",)
-            ):
+            lower_text = text.lower() if is_present(text) else ""
+            if isinstance(text, Absent) or not any(w in lower_text for w in entry.pattern_words or ("",)):
                 continue
             matches = list(re.finditer(entry.pattern, without_long_lines(text), re.MULTILINE))
             if not matches:
                 continue
             subjects = list(dict.fromkeys(next(filter(None, match.groups()), "") for match in matches))
-            others_text = (
-                f" and {len(subjects) - MAX_NAMED_SUBJECTS} more"
-                if len(subjects) > MAX_NAMED_SUBJECTS
-                else ""
-            )
-            subject_text = ", ".join(subjects[:MAX_NAMED_SUBJECTS]) + others_text
+            subject_text = join_names(subjects, MAX_NAMED_SUBJECTS)
             lines = [line for line in matches[0][0].splitlines() if line.strip()]
             columns: dict[str, Value | Reader] = {
                 "name": path.rpartition("/")[2],
