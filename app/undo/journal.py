@@ -139,7 +139,7 @@ class Journal:
         self.path = path
         self.descriptor = descriptor
         self.header = header
-        self._entries = {entry.id: entry for entry in entries}
+        self._dicts_in = {entry.id: entry for entry in entries}
 
     @classmethod
     def create_new(cls, path: Path, header: JournalHeader) -> Journal:
@@ -197,10 +197,10 @@ class Journal:
 
     @property
     def open_entries(self) -> list[JournalEntry]:
-        return list(self._entries.values())
+        return list(self._dicts_in.values())
 
     def find_entry(self, identifier: str) -> JournalEntry:
-        return self._entries[identifier]
+        return self._dicts_in[identifier]
 
     def record_intent(self, entry: JournalEntry) -> None:
         """On the disk before anything is done. Raises Failure: then nothing may be done."""
@@ -208,7 +208,7 @@ class Journal:
             self._append_line(entry)
         except OSError as error:
             raise _unwritable_failure(self.path, error) from None
-        self._entries[entry.id] = entry
+        self._dicts_in[entry.id] = entry
 
     def mark_kept(self, until: str) -> None:
         """What was made stays on purpose: `undo` leaves it until the command `until`. Raises OSError."""
@@ -218,7 +218,7 @@ class Journal:
     def record_made(self, entry: JournalEntry) -> None:
         """Says what it became. A full disk is survived: without this line a directory is removed
         only if it is empty. Undoing does not depend on the next three."""
-        self._entries[entry.id] = entry
+        self._dicts_in[entry.id] = entry
         self._append_and_fold(MadeLine(entry.id, entry.value, entry.became, entry.left, entry.inode))
 
     def record_undoing(self, identifier: str) -> None:
@@ -235,11 +235,11 @@ class Journal:
 
     def strike_out(self, identifier: str, outcome: UndoOutcome) -> None:
         """A full disk is survived too: undoing twice does no harm."""
-        self._entries.pop(identifier, None)
+        self._dicts_in.pop(identifier, None)
         self._append_and_fold(StruckLine(identifier, outcome.state, outcome.reason))
 
     def _append_and_fold(self, line: Line) -> None:
-        fold_journal_line(self._entries, line)
+        fold_journal_line(self._dicts_in, line)
         try:
             self._append_line(line)
         except OSError:
@@ -247,7 +247,7 @@ class Journal:
 
     def close(self) -> None:
         """Removes the file when everything is struck out."""
-        if not self._entries:
+        if not self._dicts_in:
             try:
                 self.path.unlink(missing_ok=True)
                 sync_directory(self.path.parent)

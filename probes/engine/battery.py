@@ -121,7 +121,7 @@ class BenchmarkSet:
         if call.call == "exec" and not self._program:
             raise MeasurementInvalid(f"none of {', '.join(PROGRAMS)} is there")
         pool = self._processes if call.call in PROCESSES else self._crew.pool
-        specs = [self._call_spec(call, slot, index, count) for index in range(count)]
+        specs = [self._worker_call_spec(call, slot, index, count) for index in range(count)]
         if call.call in ("stat", "delete") and not all(spec["most"] != 0 for spec in specs):
             raise MeasurementInvalid("no file was created")
         before = quota_throttles(self._host, self._quotas)
@@ -131,9 +131,9 @@ class BenchmarkSet:
             self._files[slot] = [int(reply["n"]) for reply in replies]
         elif call.call == "delete":
             self._files.pop(slot, None)
-        return _combine_replies(call, replies, held=held)
+        return _sum_quartile_rates(call, replies, quota=held)
 
-    def _call_spec(self, call: CallLoad, slot: Slot, index: int, count: int) -> LoadSpec:
+    def _worker_call_spec(self, call: CallLoad, slot: Slot, index: int, count: int) -> LoadSpec:
         most: int | None = None
         if call.call == "create":
             most = MAX_FILES_PER_SLICE // count
@@ -168,12 +168,12 @@ class BenchmarkSet:
             os.close(fd)
 
 
-def _combine_replies(call: CallLoad, replies: Sequence[BlockReply], *, held: bool) -> Measured:
-    """Return the sum of the workers' rates at their lower quartiles. With `held` (a CPU quota) the rate includes the
+def _sum_quartile_rates(call: CallLoad, replies: Sequence[BlockReply], *, quota: bool) -> Measured:
+    """Return the sum of the workers' rates at their lower quartiles. With `quota` (a CPU quota) the rate includes the
     quota's stops, because no other process is in the way and this is what the host gives.
     """
     pieces = [piece for reply in replies for piece in reply["slices"]]
-    if held:
+    if quota:
         rate = sum(1e9 * piece["n"] / piece["ns"] for piece in pieces if piece["ns"] > 0)
     else:
         rate = sum(1e9 / piece["q"] for piece in pieces if piece["q"] > 0)

@@ -140,26 +140,26 @@ def make_unnamed_file(directory: int, label: str, size_bytes: int) -> TestFile:
     for direct in (True, False):
         for unnamed in (True, False):
             try:
-                fd = _make_file_at(directory, direct, unnamed)
+                fd = _make_unlinked_file(directory, direct, unnamed)
             except OSError as error:
                 if error.errno not in _NOT_THIS_WAY:
-                    raise BenchRefused(_failure_text(label, error)) from error
+                    raise BenchRefused(_cannot_make_file_text(label, error)) from error
                 first = first or error
                 continue
             try:
                 reserve_space(fd, size_bytes)  # first, so that the page of the next test lies in it
-                if direct and not _supports_direct_io(fd):
+                if direct and not _can_write_direct(fd):
                     os.close(fd)
                     continue
             except OSError as error:
                 os.close(fd)
-                raise BenchRefused(_failure_text(label, error, size_bytes)) from error
+                raise BenchRefused(_cannot_make_file_text(label, error, size_bytes)) from error
             return TestFile(fd=fd, bytes=size_bytes, direct=direct, unnamed=unnamed)
     assert first is not None
-    raise BenchRefused(_failure_text(label, first))
+    raise BenchRefused(_cannot_make_file_text(label, first))
 
 
-def _make_file_at(directory: int, direct: bool, unnamed: bool) -> int:
+def _make_unlinked_file(directory: int, direct: bool, unnamed: bool) -> int:
     flags = os.O_RDWR | os.O_CLOEXEC | (os.O_DIRECT if direct else 0)
     if unnamed:
         return os.open(".", flags | os.O_TMPFILE, _MODE, dir_fd=directory)
@@ -169,7 +169,7 @@ def _make_file_at(directory: int, direct: bool, unnamed: bool) -> int:
     return fd
 
 
-def _supports_direct_io(fd: int) -> bool:
+def _can_write_direct(fd: int) -> bool:
     """Some file systems take the flag at open and refuse the transfer."""
     with mmap.mmap(-1, 4096) as page:
         try:
@@ -191,7 +191,7 @@ def reserve_space(fd: int, length: int) -> None:
             raise OSError(number, os.strerror(number))
 
 
-def _failure_text(directory: str, error: OSError, size_bytes: int = 0) -> str:
+def _cannot_make_file_text(directory: str, error: OSError, size_bytes: int = 0) -> str:
     description = f"a test file of {units.format_size(size_bytes)}" if size_bytes else "a test file"
     why = f"{os.strerror(error.errno or 0)}{io_error_advice(error.errno, directory)}"
     return f"{directory}: cannot make {description}: {why}"

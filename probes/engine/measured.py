@@ -110,7 +110,7 @@ class MeasuredBatch(msgspec.Struct, frozen=True, kw_only=True):
     def as_one_block(self) -> Measured:
         """Return the slices of all variants as one block, which the guards compare with the host's counters."""
         return replace(
-            _pool_blocks(self.sides), seconds=self.seconds, values={}, device_bytes=self.device_bytes
+            _pool_windows(self.sides), seconds=self.seconds, values={}, device_bytes=self.device_bytes
         )
 
 
@@ -121,7 +121,7 @@ def join_batches(parts: Sequence[MeasuredBatch]) -> MeasuredBatch:
         slice_s=parts[0].slice_s,
         order=[side for part in parts for side in part.order],
         values={name: [v for part in parts for v in part.values.get(name, [])] for name in parts[0].values},
-        sides=[_pool_blocks(side) for side in zip(*(part.sides for part in parts), strict=True)],
+        sides=[_pool_windows(side) for side in zip(*(part.sides for part in parts), strict=True)],
         lengths=[s for part in parts for s in part.lengths],
         operations=[n for part in parts for n in part.operations],
         device_bytes=sum_if_all_known([part.device_bytes for part in parts]),
@@ -131,7 +131,7 @@ def join_batches(parts: Sequence[MeasuredBatch]) -> MeasuredBatch:
     )
 
 
-def _pool_blocks(parts: Sequence[Measured]) -> Measured:
+def _pool_windows(parts: Sequence[Measured]) -> Measured:
     """Return the windows as one: rates are weighted by their seconds, latencies are pooled, percentiles are not."""
     counts: dict[int, int] = {}
     for part in parts:

@@ -76,7 +76,7 @@ class NetNamespaces:
     @classmethod
     def make(cls) -> NetNamespaces:
         """Raises BenchRefused with one line where the kernel or its settings do not allow it."""
-        forbidden = frozenset({namespace_inode()} | _host_namespace_inodes())
+        forbidden = frozenset({namespace_inode()} | _host_network_namespace_inodes())
         in_user_namespace = _enter_new_network_namespace()
         namespaces = cls(*_open_own_and_new_namespace(), forbidden, in_user_namespace)
         namespaces.enter("receiver")
@@ -142,7 +142,7 @@ def _unshare_namespaces(flags: int) -> None:
         raise BenchRefused(f"no network namespace can be made here: {os.strerror(code)}")
 
 
-def _host_namespace_inodes() -> set[int]:
+def _host_network_namespace_inodes() -> set[int]:
     try:
         return {Path("/proc/1/ns/net").stat().st_ino}
     except OSError:  # not root: only the own namespace can be named
@@ -176,10 +176,10 @@ def connect_by_veth_pair(
             netlink.link("set", index=1, state="up")
             netlink.link("set", index=index, state="up")
             netlink.addr("add", index=index, address=addresses.ipv4[place], prefixlen=24)
-            _add_neighbour(netlink, index, addresses.ipv4[1 - place], macs[1 - place])
+            _set_permanent_neighbour(netlink, index, addresses.ipv4[1 - place], macs[1 - place])
             if ipv6:
                 netlink.addr("add", index=index, address=addresses.ipv6[place], prefixlen=64, flags=_NODAD)
-                _add_neighbour(netlink, index, addresses.ipv6[1 - place], macs[1 - place])
+                _set_permanent_neighbour(netlink, index, addresses.ipv6[1 - place], macs[1 - place])
         sender.addr("add", index=indexes[0], address=addresses.spoofed4, prefixlen=32)
         receiver.route("add", dst=addresses.spoofed4_net, type="unreachable")
         if ipv6:
@@ -188,5 +188,5 @@ def connect_by_veth_pair(
     namespaces.enter("receiver")
 
 
-def _add_neighbour(netlink: IPRoute, index: int, address: str, mac: str) -> None:
+def _set_permanent_neighbour(netlink: IPRoute, index: int, address: str, mac: str) -> None:
     netlink.neigh("replace", dst=address, lladdr=mac, ifindex=index, state=_PERMANENT)

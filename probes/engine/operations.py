@@ -148,7 +148,7 @@ def run_block(spec: LoadSpec, source: WorkerState, ready: Callable[[], int]) -> 
     if done and last > start:
         source.rate = done / (last - start) * 1e9
     steps = completions_by_step([(ns, latencies) for ns, latencies, _ in raw])
-    return {"slices": [_piece_of(*part) for part in raw], "ns": last - start, "n": done, "steps": steps}
+    return {"slices": [_slice_reply(*part) for part in raw], "ns": last - start, "n": done, "steps": steps}
 
 
 def own_cpu_s() -> float:
@@ -156,7 +156,7 @@ def own_cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _piece_of(ns: int, latencies: array[int], cpu_s: float) -> SliceReply:
+def _slice_reply(ns: int, latencies: array[int], cpu_s: float) -> SliceReply:
     quartile = sorted(latencies)[len(latencies) // 4] if latencies else 0
     return {
         "ns": ns,
@@ -210,16 +210,16 @@ def prepare_operation(spec: LoadSpec, source: WorkerState) -> PreparedOperation:
     turns = source.shared_write_buffers(size) if spec["kind"] == "write" else iter(())
     runs = [_transfer_loop(spec, source, turns, fd, size, stretch) for fd in fds]
     each = length // size if spec["sequential"] else ROTATED
-    return PreparedOperation(runs[0] if len(runs) == 1 else _rotate_files(runs, each), finish_block, offsets)
+    return PreparedOperation(runs[0] if len(runs) == 1 else _rotate_loops(runs, each), finish_block, offsets)
 
 
-def _rotate_files(runs: Sequence[Loop], each: int) -> Loop:
-    """Through the files in turn, `each` operations on one."""
+def _rotate_loops(runs: Sequence[Loop], operations_each: int) -> Loop:
+    """Through the files in turn, `operations_each` operations on one."""
     turn = itertools.cycle(runs)
 
     def run_loop(offsets: Iterator[int], stop: int, note: loops.Note) -> int:
         at = 0
-        while ended := next(turn)(itertools.islice(offsets, each), stop, note):
+        while ended := next(turn)(itertools.islice(offsets, operations_each), stop, note):
             at = ended
             if at >= stop:
                 break

@@ -45,16 +45,16 @@ def resident_share(fd: int) -> float:
     libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
     at = libc.mmap(None, length, mmap.PROT_READ, mmap.MAP_SHARED, fd, 0)
     if at == _FAILED:
-        raise _last_error()
+        raise _last_c_error()
     try:
         pages = ctypes.create_string_buffer(-(-length // mmap.PAGESIZE))
         if libc.mincore(at, length, pages) != 0:
-            raise _last_error()
+            raise _last_c_error()
         return 1 - pages.raw.count(b"\0") / len(pages.raw)
     finally:
         libc.munmap(at, length)
 
 
-def _last_error() -> OSError:
+def _last_c_error() -> OSError:
     number = ctypes.get_errno()
     return OSError(number, os.strerror(number))

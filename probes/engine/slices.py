@@ -82,7 +82,7 @@ class VariantSideFailed(OSError):
 
 
 @contextmanager
-def _errors_of_side(spec: LoadSpec) -> Iterator[None]:
+def _name_side_in_errors(spec: LoadSpec) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -98,7 +98,7 @@ class _SideRun:
         self._spec = spec
         # a slice holds whole cycles of unlike operations
         self.cycle = 3 * spec["names"] if spec["kind"] == "metadata" else 1
-        with _errors_of_side(spec):
+        with _name_side_in_errors(spec):
             self._run, self._finish, self._draw = prepare_operation(spec | {"stretch": 0.0}, source)
         self._stock = stock
         self._offsets: Iterator[int] = self._draw(stock)
@@ -131,7 +131,7 @@ class _SideRun:
         return histogram.bucket_latencies(int(ns * self.longer) for ns in self.latencies)
 
     def finish_side(self) -> None:
-        with _errors_of_side(self._spec):
+        with _name_side_in_errors(self._spec):
             self._finish(self.uncounted + len(self.latencies))
 
 

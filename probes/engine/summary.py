@@ -33,11 +33,11 @@ def combine_replies(
 ) -> Measured:
     """`replies` are the workers' answers (see `operations.run_block`), `ends` what `block_cuts_s` gave them."""
     first = 1 if onset else 0
-    steady = _combine_pieces(load, [r["slices"][first:] for r in replies])
-    all_slices = _combine_pieces(load, [r["slices"] for r in replies])
+    steady = _sum_slices(load, [r["slices"][first:] for r in replies])
+    all_slices = _sum_slices(load, [r["slices"] for r in replies])
     values = steady if first else all_slices
-    within = list(_values_within(load, replies, ends)) if len(ends) > 1 else []
-    before = _combine_pieces(load, [r["slices"][:1] for r in replies]) if first else None
+    within = list(_values_of_slices(load, replies, ends)) if len(ends) > 1 else []
+    before = _sum_slices(load, [r["slices"][:1] for r in replies]) if first else None
     return Measured(
         seconds=values.seconds,
         values=values.values,
@@ -67,7 +67,7 @@ def engine_bound_text(load: EngineLoad, measured: Measured) -> str:
     return f"engine-bound: {100 * share:.0f} % of a core a worker" if share > ENGINE_BOUND else ""
 
 
-def _combine_pieces(load: EngineLoad, slices: Sequence[Sequence[SliceReply]]) -> Measured:
+def _sum_slices(load: EngineLoad, slices: Sequence[Sequence[SliceReply]]) -> Measured:
     """Some consecutive slices of every worker. The rate is the sum of the workers' rates, each over its own time."""
     rate = 0.0
     seconds = 0.0
@@ -96,13 +96,13 @@ def rate_in_load_unit(load: EngineLoad, operations_per_s: float) -> float:
     return operations_per_s * load.block_bytes / 1e6 if load.unit == "MB/s" else operations_per_s
 
 
-def _values_within(
+def _values_of_slices(
     load: EngineLoad, replies: Sequence[BlockReply], ends: Sequence[float]
 ) -> Iterator[ValueInWindow]:
     columns = itertools.zip_longest(*(r["slices"] for r in replies))
     for index, column in enumerate(columns):
         pieces = [s for s in column if s is not None]
-        part = _combine_pieces(load, [[s] for s in pieces])
+        part = _sum_slices(load, [[s] for s in pieces])
         if not part.operations:
             continue
         at = ends[index] if index < len(ends) else ends[-1] + part.seconds

@@ -149,7 +149,7 @@ def shell_line(words: Iterable[str]) -> str:
     """Return one line for bash, zsh and ksh. Control characters and bytes that are no text are
     written as `$'...'`: raw they would break the line or be shown as something else.
     """
-    return " ".join(map(_quote_word, words))
+    return " ".join(map(_quote_shell_word, words))
 
 
 def escape_fio_directory(directory: str) -> str:
@@ -160,7 +160,7 @@ def escape_fio_directory(directory: str) -> str:
     return f"--directory={directory.replace(':', chr(92) + ':')}"
 
 
-def _quote_word(word: str) -> str:
+def _quote_shell_word(word: str) -> str:
     if all(letter.isprintable() for letter in word):
         return shlex.quote(word)
     return "$'" + "".join(map(_escape_letter, word)) + "'"

@@ -142,10 +142,10 @@ def _left_out_columns(result: ImportResult) -> Iterator[str]:
 
 
 @lru_cache(maxsize=4096)
-def _compile_pattern(declared: str) -> re.Pattern[str]:
+def _compile_field_pattern(declared: str) -> re.Pattern[str]:
     parts = {"**": ".+", "*": "[^/]*"}
     return re.compile("".join(parts.get(p) or re.escape(p) for p in re.split(r"(\*\*|\*)", declared)))
 
 
 def matches_any(declared: Sequence[str], field: str) -> bool:
-    return any(_compile_pattern(text).fullmatch(field) for text in declared)
+    return any(_compile_field_pattern(text).fullmatch(field) for text in declared)

@@ -16,19 +16,19 @@ class NeutralSettings(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=1)
-def _neutral_settings() -> dict[str, NeutralSettings]:
+def _load_neutral_settings() -> dict[str, NeutralSettings]:
     return load_format_toml("neutral.toml", dict[str, NeutralSettings])
 
 
 def neutral_fields(import_kind: str) -> frozenset[str]:
-    return _neutral_settings()[import_kind].fields
+    return _load_neutral_settings()[import_kind].fields
 
 
 def significant_options(command: str | None, tool: str) -> str:
     """The options in a fixed order that only the command tells, without paths and neutral ones. "" where there is no
     command or no such option.
     """
-    neutral = _neutral_settings()[tool]
+    neutral = _load_neutral_settings()[tool]
     words = [word.strip("\"'") for word in (command or "").split()[1:]]
     kept_words: list[str] = []
     skip = False

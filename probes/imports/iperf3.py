@@ -45,7 +45,7 @@ class _Iperf3Document(msgspec.Struct):
     error: Json = None
 
 
-class _Event(msgspec.Struct):
+class _StreamEvent(msgspec.Struct):
     event: str
     data: Json
 
@@ -96,8 +96,8 @@ def parse_iperf3(source: ImportSource) -> ImportResult:
         ("bytes received", parse_integer(first.received.get("bytes")), "B"),
         ("other end", json_text.text_or_number(mapping_or_empty(start.get("connecting_to")).get("host"))),
         ("congestion control", congestion),
-        ("CPU used", _to_share(parse_number(cpu.get("host_total"))), ""),
-        ("CPU used at the other end", _to_share(parse_number(cpu.get("remote_total"))), ""),
+        ("CPU used", _share_of_percent(parse_number(cpu.get("host_total"))), ""),
+        ("CPU used at the other end", _share_of_percent(parse_number(cpu.get("remote_total"))), ""),
     )
     host, kernel_facts = parse_uname(start.get("system_info"))
     facts += kernel_facts
@@ -114,7 +114,7 @@ def parse_iperf3(source: ImportSource) -> ImportResult:
         facts=tuple(facts),
         contradictions=tuple(c for way in ways for c in _find_contradictions(way)),
         troubles=tuple(troubles),
-        points=tuple(p for way in ways for p in _make_points(way, len(ways))),
+        points=tuple(p for way in ways for p in _throughput_points(way, len(ways))),
         recomputed=("rate from bytes and seconds", "bytes from the intervals"),
     )
 
@@ -122,17 +122,17 @@ def parse_iperf3(source: ImportSource) -> ImportResult:
 def _read_documents(source: ImportSource) -> Iterator[_Iperf3Document]:
     """Every test in the file, whatever form it was written in."""
     if source.head.lstrip().startswith(b'{"event":'):
-        yield from _read_stream(source)
+        yield from _read_event_stream(source)
         return
     for start, end, document in json_text.iterate_documents(source.data, _Iperf3Document, "iperf3"):
         twice = "sum_sent" in document.end and source.data.count(b'"sum_sent":', start, end) > 1
-        yield _with_both_ways(source.data[start:end]) if twice else document
+        yield _decode_repeated_keys(source.data[start:end]) if twice else document
 
 
-def _read_stream(source: ImportSource) -> Iterator[_Iperf3Document]:
+def _read_event_stream(source: ImportSource) -> Iterator[_Iperf3Document]:
     """`--json-stream`: an event a line; "end" closes a test."""
     document = _Iperf3Document()
-    for _, _, event in json_text.iterate_documents(source.data, _Event, "iperf3"):
+    for _, _, event in json_text.iterate_documents(source.data, _StreamEvent, "iperf3"):
         if event.event == "start":
             document = _Iperf3Document(start=mapping_or_empty(event.data))
         elif event.event == "interval":
@@ -147,7 +147,7 @@ def _read_stream(source: ImportSource) -> Iterator[_Iperf3Document]:
         yield document
 
 
-def _with_both_ways(data: bytes) -> _Iperf3Document:
+def _decode_repeated_keys(data: bytes) -> _Iperf3Document:
     """3.7 writes the sums of the way back under the keys of the way there, once more."""
     if len(data) > json_text.UNTYPED_LIMIT:
         raise ImportRefusedError("iperf3: both ways have the same keys in it", "run iperf3 3.12 or newer")
@@ -192,7 +192,7 @@ def _find_directions(document: _Iperf3Document, test: dict[str, Json]) -> list[_
     return [make_way("receive" if test.get("reverse") else "send", "")]
 
 
-def _to_share(percent: float | None) -> float | None:
+def _share_of_percent(percent: float | None) -> float | None:
     return percent / 100 if percent is not None else None
 
 
@@ -207,7 +207,7 @@ def _test_conditions(test: dict[str, Json], start: dict[str, Json]) -> dict[str,
     }
 
 
-def _make_points(way: _TestDirection, ways: int) -> Iterator[SeriesPoint]:
+def _throughput_points(way: _TestDirection, ways: int) -> Iterator[SeriesPoint]:
     for interval in way.sums[:: -(-len(way.sums) // _MAX_POINTS) or 1]:
         at, rate = parse_number(interval.get("end")), parse_number(interval.get("bits_per_second"))
         if at is not None and rate is not None:
@@ -230,7 +230,7 @@ def _make_measures(
         ("bandwidth received", received and received / 8, "B/s"),
         ("bandwidth sent", sent and sent / 8, "B/s"),
         ("retransmits", parse_number(way.sent.get("retransmits")), ""),
-        ("packets lost", _to_share(lost), ""),
+        ("packets lost", _share_of_percent(lost), ""),
         ("jitter", jitter / 1000 if jitter is not None else None, "s"),
         ("mean round trip", fmean(round_trips) / 1e6 if round_trips else None, "s"),
     ):

@@ -52,12 +52,12 @@ def decode_first_document(data: bytes | memoryview, kind: type[T], subject: str)
     """The first document and where it ends. NaN and infinity are read as "", which is no number; not in a view."""
     view = memoryview(data)
     try:
-        return _decode_start(view, kind)
+        return _decode_first_and_end(view, kind)
     except _BROKEN as error:
         broken: Exception = error
     if not isinstance(data, memoryview) and (cleaned := blank_non_finite_numbers(data, subject)) is not None:
         try:
-            return _decode_start(memoryview(cleaned), kind)
+            return _decode_first_and_end(memoryview(cleaned), kind)
         except _BROKEN as error:
             broken = error
     raise _explain_error(view, broken, subject)
@@ -84,7 +84,7 @@ def blank_non_finite_numbers(data: bytes | bytearray, subject: str) -> bytearray
     return cleaned
 
 
-def _decode_start(view: memoryview, kind: type[T]) -> tuple[T, int]:
+def _decode_first_and_end(view: memoryview, kind: type[T]) -> tuple[T, int]:
     try:
         return msgspec.json.decode(view, type=kind), len(view)
     except msgspec.DecodeError as error:

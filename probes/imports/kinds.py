@@ -73,9 +73,9 @@ def add_validity_troubles(result: ImportResult) -> ImportResult:
     """
     measures = tuple(map(_unjudge_if_invalid_or_short, result.measures))
     flagged = {
-        "invalid": {m.workload: m.invalid for m in measures if m.invalid and not _is_short(m)},
-        "too-short": {m.workload: _too_short_text(m) for m in measures if _is_short(m)},
-        "from-memory": dict(_pairs_read_from_memory(measures)),
+        "invalid": {m.workload: m.invalid for m in measures if m.invalid and not _is_too_short(m)},
+        "too-short": {m.workload: _too_short_text(m) for m in measures if _is_too_short(m)},
+        "from-memory": dict(_reads_from_memory_with_rates(measures)),
     }
     if _SAY_INVALID.intersection(trouble.id for trouble in result.troubles):
         del flagged["invalid"]
@@ -88,12 +88,12 @@ def add_validity_troubles(result: ImportResult) -> ImportResult:
 
 
 def _unjudge_if_invalid_or_short(measure: ImportedMeasure) -> ImportedMeasure:
-    if not measure.judged or not (measure.invalid or _is_short(measure)):
+    if not measure.judged or not (measure.invalid or _is_too_short(measure)):
         return measure
     return msgspec.structs.replace(measure, judged=False, invalid=measure.invalid or _too_short_text(measure))
 
 
-def _is_short(measure: ImportedMeasure) -> bool:
+def _is_too_short(measure: ImportedMeasure) -> bool:
     return 0 < measure.seconds < MIN_WORK_SECONDS
 
 
@@ -101,7 +101,7 @@ def _too_short_text(measure: ImportedMeasure) -> str:
     return f"{units.format_latency(measure.seconds * 1e9)} of work"
 
 
-def _pairs_read_from_memory(measures: tuple[ImportedMeasure, ...]) -> Iterator[tuple[str, str]]:
+def _reads_from_memory_with_rates(measures: tuple[ImportedMeasure, ...]) -> Iterator[tuple[str, str]]:
     """A read of what the same run wrote: the two loads have the same name but for the word, and a bandwidth each."""
     rates = {m.workload: m.value for m in measures if m.metric == "bandwidth" and m.unit == "B/s"}
     for workload, rate in rates.items():
@@ -138,7 +138,7 @@ class UnimportableFile(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=2)
-def _other_files(group: Literal["binary", "text"]) -> list[tuple[re.Pattern[bytes], UnimportableFile]]:
+def _unimportable_files(group: Literal["binary", "text"]) -> list[tuple[re.Pattern[bytes], UnimportableFile]]:
     files = load_format_toml("other_tools.toml", dict[str, list[UnimportableFile]])[group]
     return [(re.compile(file.pattern.encode(), re.MULTILINE), file) for file in files]
 
@@ -150,7 +150,7 @@ def refuse_unreadable(source: ImportSource) -> None:
     if source.packer_names is not None:
         name, command = source.packer_names
         raise ImportRefusedError(f"is compressed ({name})", f"unpack it first: {command}")
-    for pattern, file in _other_files("binary"):
+    for pattern, file in _unimportable_files("binary"):
         if pattern.match(source.head):
             raise file.refusal_error(source.size)
 
@@ -160,7 +160,7 @@ def unrecognised_file_error(source: ImportSource) -> ImportRefusedError:
         return ImportRefusedError(
             "is binary and of no kind that can be imported", "`hostdx import --help` lists the kinds"
         )
-    files = _other_files("text")  # the last one is any text
+    files = _unimportable_files("text")  # the last one is any text
     return next(file for pattern, file in files if pattern.search(source.head)).refusal_error(source.size)
 
 

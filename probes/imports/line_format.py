@@ -184,19 +184,19 @@ def load_line_format(name: str) -> LineFormat:
     return load_format_toml(f"{name}.toml", LineFormat)
 
 
-class _Figure(NamedTuple):
+class _BlockFigure(NamedTuple):
     quantity: FigureRule
     value: float
     names: dict[str, str]
     conditions: dict[str, str]
 
 
-class _Block:
+class _FormatBlock:
     """What stands between two lines that begin something."""
 
     def __init__(self, names: Mapping[str, str], conditions: Mapping[str, str]) -> None:
         self.names, self.conditions = dict(names), dict(conditions)
-        self.figures: list[_Figure] = []
+        self.figures: list[_BlockFigure] = []
         self.rows: list[int] = []  # where each row's figures begin
         self.invalid: dict[int, str] = {}  # by the number of the row; -1: all
         self.series: dict[str, list[float]] = {}  # every number that a name had
@@ -208,7 +208,7 @@ class _Block:
 class _LineReader:
     def __init__(self, form: LineFormat) -> None:
         self.form = form
-        self.blocks = [_Block(form.names, {})]
+        self.blocks = [_FormatBlock(form.names, {})]
         self.head: dict[str, str] = {}  # the first text of each name in the file
         self.facts: dict[tuple[str, str], Noted] = {}
         self.troubles: dict[str, list[ImportTrouble]] = {}
@@ -234,7 +234,7 @@ class _LineReader:
 
     def _apply_rule(self, rule: LineRule, match: re.Match[str], line: str) -> None:
         if rule.begins and len(self.blocks) < _MAX_BLOCKS:
-            self.blocks.append(_Block(self.form.names, self._lasting))
+            self.blocks.append(_FormatBlock(self.form.names, self._lasting))
         if rule.begins or rule.ends_table:
             self._columns = []
         block = self.blocks[-1]
@@ -279,7 +279,7 @@ class _LineReader:
                 subject = fill_template(fact.subject, scope)
                 self.facts[fact.name, subject] = Noted(
                     name=fact.name,
-                    value=_fact_value(fill_template(fact.value, scope) or text),
+                    value=_number_or_text(fill_template(fact.value, scope) or text),
                     unit=fact.unit,
                     subject=subject,
                 )
@@ -295,7 +295,7 @@ class _LineReader:
             self.troubles.setdefault(rule.trouble, []).append(
                 ImportTrouble(id=rule.trouble, subject=subject, said=trouble_text)
             )
-        self._compare_claims(rule, block, scope)
+        self._check_claims(rule, block, scope)
 
     def _add_table_row(self, rule: LineRule, line: str, groups: dict[str, str]) -> None:
         """Fields by the names of their columns; a name that stands twice is the first one's."""
@@ -321,7 +321,7 @@ class _LineReader:
 
     def _add_figure(
         self,
-        block: _Block,
+        block: _FormatBlock,
         quantity: FigureRule,
         text: str | None,
         names: dict[str, str],
@@ -329,9 +329,9 @@ class _LineReader:
     ) -> None:
         value = parse_number(text)
         if value is not None and value > 0 and sum(len(b.figures) for b in self.blocks[-1:]) < _MAX_FIGURES:
-            block.figures.append(_Figure(quantity, value, names, conditions))
+            block.figures.append(_BlockFigure(quantity, value, names, conditions))
 
-    def _compare_claims(self, rule: LineRule, block: _Block, scope: Mapping[str, str]) -> None:
+    def _check_claims(self, rule: LineRule, block: _FormatBlock, scope: Mapping[str, str]) -> None:
         for check in self.form.check:
             if check.at not in rule.compiled_pattern.groupindex:
                 continue
@@ -348,7 +348,7 @@ class _LineReader:
 
     def make_result(self) -> ImportResult:
         form = self.form
-        self._add_derived()
+        self._add_derived_figures()
         measured = [block for block in self.blocks if block.figures]
         measures = list(_merge_repeated(form, self._make_measures(measured)))
         if not measures:
@@ -381,16 +381,16 @@ class _LineReader:
             left_out=tuple(self._left_out_columns()),
         )
 
-    def _add_derived(self) -> None:
+    def _add_derived_figures(self) -> None:
         for block in self.blocks:
             metrics = {quantity.metric for quantity, *_ in block.figures}
             for derived in self.form.derived:
                 value = evaluate_formula(derived.formula, block.names, block.series)
                 if value and not metrics & set(derived.unless):
                     quantity = FigureRule(metric=derived.metric, unit=derived.unit, seconds=derived.seconds)
-                    block.figures.append(_Figure(quantity, value, {}, {}))
+                    block.figures.append(_BlockFigure(quantity, value, {}, {}))
 
-    def _make_measures(self, blocks: list[_Block]) -> Iterator[ImportedMeasure]:
+    def _make_measures(self, blocks: list[_FormatBlock]) -> Iterator[ImportedMeasure]:
         """Blocks that the format numbers are calls of the tool, others parts of one."""
         every = [list(self._block_measures(block)) for block in blocks]
         yield from (
@@ -399,7 +399,7 @@ class _LineReader:
             else chain.from_iterable(every)
         )
 
-    def _block_measures(self, block: _Block) -> Iterator[ImportedMeasure]:
+    def _block_measures(self, block: _FormatBlock) -> Iterator[ImportedMeasure]:
         for place, (quantity, value, names, conditions) in enumerate(block.figures):
             scope = ChainMap(names, block.names)
             if any(scope.get(name) != text for name, text in quantity.when.items()):
@@ -436,7 +436,7 @@ def _merge_repeated(form: LineFormat, measures: Iterable[ImportedMeasure]) -> It
             yield msgspec.structs.replace(same[-1], value=median(values), runs=values, of="median")
 
 
-def _fact_value(text: str) -> Json:
+def _number_or_text(text: str) -> Json:
     value = parse_number(text)
     return text if value is None else int(value) if value.is_integer() else value
 

@@ -12,12 +12,12 @@ def distinct_short_names(paths: Sequence[str]) -> list[str]:
     parts = [Path(path).absolute().parts for path in paths]
     if len({names[-1] for names in parts}) == len({tuple(names) for names in parts}):
         return [names[-1] for names in parts]
-    head = _count_shared(parts)
-    tail = _count_shared([names[head:][::-1] for names in parts])
+    head = _count_shared_beginning(parts)
+    tail = _count_shared_beginning([names[head:][::-1] for names in parts])
     return ["/".join(names[head : len(names) - tail]) for names in parts]
 
 
-def _count_shared(parts: Sequence[Sequence[str]]) -> int:
+def _count_shared_beginning(parts: Sequence[Sequence[str]]) -> int:
     """Return how many components all begin with; of each at least one is left."""
     count = 0
     most = min(len(names) for names in parts) - 1

@@ -115,7 +115,7 @@ class SampleClock:
         if match is None:
             return None
         hours = int(match[2]) % 12 + (12 if match[5] == "PM" else 0) if match[5] else int(match[2])
-        day = self._read_date(match[1] or self.date or "")
+        day = self._date_of_text(match[1] or self.date or "")
         if day is None:
             return None
         when = day + timedelta(hours=hours, minutes=int(match[3]), seconds=int(match[4]))
@@ -141,7 +141,7 @@ class SampleClock:
             self._epoch_s = epoch_s
         return max(0.0, epoch_s - self._epoch_s)
 
-    def _read_date(self, text: str) -> datetime | None:
+    def _date_of_text(self, text: str) -> datetime | None:
         """Any day where the file names none; None where the text is no date that we know."""
         if text not in self._days:
             day = date_to_iso(text)

@@ -36,7 +36,7 @@ class ImportSource:
         self.name = name
         self.size = len(data)
         self._raw = data
-        self.data = _as_utf8(data)
+        self.data = _utf8_without_mark(data)
         self.head = self.data[:HEAD]
 
     @classmethod
@@ -105,7 +105,7 @@ class ImportSource:
             yield batch
 
 
-def _as_utf8(data: bytes) -> bytes:
+def _utf8_without_mark(data: bytes) -> bytes:
     if data.startswith(b"\xef\xbb\xbf"):
         return data[3:]
     for mark, encoding in ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):

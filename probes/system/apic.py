@@ -38,7 +38,7 @@ def apic_mode(host: Host) -> ApicMode | Absent:
         return Absent("this architecture has no APIC", "unsupported", "/proc/cpuinfo")
     if max(numbers, default=0) > _MAX_XAPIC_NUMBER:
         return ApicMode("x2APIC", f"a CPU has the APIC number {max(numbers)}", "/proc/cpuinfo")
-    if (from_register := _read_apic_register(host)) is not None:
+    if (from_register := _read_apic_mode_of_cpu0(host)) is not None:
         return from_register
     log = read_kernel_log(host)
     if isinstance(log, Absent):
@@ -50,7 +50,7 @@ def apic_mode(host: Host) -> ApicMode | Absent:
     return Absent("the kernel's log no longer holds the lines of the boot", "missing", log.source)
 
 
-def _read_apic_register(host: Host) -> ApicMode | None:
+def _read_apic_mode_of_cpu0(host: Host) -> ApicMode | None:
     """Only read, and only where the msr module is loaded already."""
     if not host.live:
         return None

@@ -93,7 +93,7 @@ class NullDereference(msgspec.Struct, frozen=True):
 def parse_log_line(line: str) -> LogLine:
     """Takes dmesg's, syslog's and journalctl's prefixes off."""
     if line.startswith("{"):
-        return _parse_json(line)
+        return _parse_journal_json(line)
     syslog = _SYSLOG.match(line)
     if syslog:
         line = syslog.group(1).removeprefix(": ")  # a line of an empty name
@@ -118,7 +118,7 @@ class _JournalEntry(msgspec.Struct, rename="upper"):
     monotonic: str = msgspec.field(name="__MONOTONIC_TIMESTAMP", default="")
 
 
-def _parse_json(line: str) -> LogLine:
+def _parse_journal_json(line: str) -> LogLine:
     try:
         entry = msgspec.json.decode(line, type=_JournalEntry)
     except (msgspec.DecodeError, RecursionError, UnicodeError):
@@ -142,7 +142,7 @@ def read_kernel_log(host: Host) -> KernelLog | Absent:
     for path in _FILES[1:]:
         text = host.read_file_text(path, MAX_LOG_BYTES)
         if is_present(text) and " kernel: " in text:
-            older = _lines_before(_kernel_lines(_without_lines_of_other_hosts(host, text)), log.lines)
+            older = _older_lines_of_boot(_kernel_lines(_without_lines_of_other_hosts(host, text)), log.lines)
             return KernelLog((*older, *log.lines), f"{log.source}, {path}") if older else log
     return log
 
@@ -159,7 +159,7 @@ def _without_lines_of_other_hosts(host: Host, text: str) -> str:
     return "\n".join(line for name, line in named_lines if name == kept_name)
 
 
-def _lines_before(system_lines: Sequence[LogLine], newest: Sequence[LogLine]) -> tuple[LogLine, ...]:
+def _older_lines_of_boot(system_lines: Sequence[LogLine], newest: Sequence[LogLine]) -> tuple[LogLine, ...]:
     """Return the lines of this boot in the system's log that the kernel's own no longer has: of equal lines the last
     ones are those that both have.
     """

@@ -84,15 +84,15 @@ def _read_device_of_known_kind(host: Host, address: str, table: NumaTable | Abse
     return PciDevice(
         address=address,
         kind=kind,
-        names=_list_names(host, folder),
+        names=_names_of_what_it_drives(host, folder),
         driver=driver.rsplit("/", 1)[-1] if is_present(driver) else "",
-        node=_find_node(host, folder, table),
+        node=_find_numa_node(host, folder, table),
         link=pcie_link(host, folder),
         virtual_function=host.path_exists(f"{folder}/physfn"),
     )
 
 
-def _list_names(host: Host, folder: str) -> tuple[str, ...]:
+def _names_of_what_it_drives(host: Host, folder: str) -> tuple[str, ...]:
     names: list[str] = []
     for name in _FOLDERS:
         listed = host.list_names(f"{folder}/{name}")
@@ -108,7 +108,7 @@ def _list_names(host: Host, folder: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _find_node(host: Host, folder: str, table: NumaTable | Absent) -> int | Absent:
+def _find_numa_node(host: Host, folder: str, table: NumaTable | Absent) -> int | Absent:
     """-1 means that the firmware (_PXM) does not tell. With one node there is nothing to tell."""
     if isinstance(table, Absent):
         return table

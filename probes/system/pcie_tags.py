@@ -59,7 +59,7 @@ def decode_pcie_tags(address: str, data: bytes) -> PcieTags | None:
 def read_max_request_bytes(host: Host, address: str) -> int | Absent:
     """The largest read that the device may ask for at once (Device Control, bits 14:12; 7.5.3.4). 512 is usual."""
     if not host.live:
-        return _captured_request_bytes(host, address)
+        return _captured_max_read_bytes(host, address)
     data = _read_config_space(f"{DEVICES}/{address}/config")
     at = _find_pcie_capability(data)
     if at is None or at + _DEVCTL + 2 > len(data):
@@ -69,7 +69,7 @@ def read_max_request_bytes(host: Host, address: str) -> int | Absent:
     return 128 << size if size <= 5 else Absent("a reserved size", "invalid")
 
 
-def _captured_request_bytes(host: Host, address: str) -> int | Absent:
+def _captured_max_read_bytes(host: Host, address: str) -> int | Absent:
     """From a sosreport's lspci; the domain is left out there where it is the only one."""
     for command in (("lspci", "-nnvv"), ("lspci", "-nvv"), ("lspci", "-vvv"), ("lspci", "-vv")):
         text = host.read_command(*command)

@@ -46,7 +46,7 @@ def target_with_process_start(target: str) -> str:
     """
     kind, _, name = target.partition(":")
     if kind == "atime":
-        _check_mount_call()
+        _require_mount_setattr()
     return f"nice:{name}/{_start_ticks_text(name)}" if kind == "nice" and "/" not in name else target
 
 
@@ -68,7 +68,7 @@ _COALESCE_COMMANDS = (GET_COALESCING, 0x0F, 23)
 _OFFLOADS = {"gso": (0x23, 0x24), "gro": (0x2B, 0x2C)}
 
 
-def _word_setting(
+def _ethtool_word_setting(
     commands: tuple[int, int, int], places: Mapping[str, int], words: tuple[str, ...] = ()
 ) -> _SettingKind:
     """One word of a structure, by the setting's name. `words`: what the numbers 0, 1, … are called."""
@@ -120,15 +120,15 @@ def _interface_index(card: str) -> int:
         raise OSError(errno.ENODEV, f"there is no network card {card}") from None
 
 
-def _read_qdisc(card: str) -> str:
+def _read_root_qdisc(card: str) -> str:
     """The discipline at the root that a person set. "default" where the kernel chose it and would choose it again: it
     gives its own no handle, and below `mq` one for each queue.
     """
     index = _interface_index(card)
     disciplines: list[tuple[str, int, int]] = []  # kind, handle, parent
-    for body in _ask_kernel(_GET, _DUMP, _TRAFFIC.pack(0, index, 0, 0, 0)):
+    for body in _exchange_netlink(_GET, _DUMP, _TRAFFIC.pack(0, index, 0, 0, 0)):
         _, its_index, handle, parent, _ = _TRAFFIC.unpack_from(body)
-        kind = _attribute_text(body[_TRAFFIC.size :], _TCA_KIND)
+        kind = _netlink_attribute_text(body[_TRAFFIC.size :], _TCA_KIND)
         if its_index == index and kind not in ("ingress", "clsact"):
             disciplines.append((kind, handle, parent))
     root = next((kind for kind, _, parent in disciplines if parent == _ROOT), None)
@@ -147,21 +147,21 @@ def _default_discipline() -> str:
         return "pfifo_fast"
 
 
-def _write_qdisc(card: str, value: str) -> None:
+def _replace_root_qdisc(card: str, value: str) -> None:
     """Set a discipline with its own defaults, or give the choice back to the kernel. What waits in it is dropped."""
     traffic = _TRAFFIC.pack(0, _interface_index(card), 0, _ROOT, 0)
     if value == DEFAULT_DISCIPLINE:
-        _ask_kernel(_DELETE, _ACK, traffic)
+        _exchange_netlink(_DELETE, _ACK, traffic)
         return
     kind = value.encode() + b"\0"
     attribute = struct.pack("=HH", 4 + len(kind), _TCA_KIND) + kind + bytes(-len(kind) % 4)
     try:
-        _ask_kernel(_NEW, _ACK | _REPLACE | _CREATE, traffic + attribute)
+        _exchange_netlink(_NEW, _ACK | _REPLACE | _CREATE, traffic + attribute)
     except FileNotFoundError:
         raise OSError(errno.EINVAL, f"this kernel has no queueing discipline {value}") from None
 
 
-def _attribute_text(data: bytes, wanted: int) -> str:
+def _netlink_attribute_text(data: bytes, wanted: int) -> str:
     while len(data) >= 4:
         size, kind = struct.unpack_from("=HH", data)
         if kind == wanted:
@@ -170,7 +170,7 @@ def _attribute_text(data: bytes, wanted: int) -> str:
     return ""
 
 
-def _ask_kernel(message: int, flags: int, body: bytes) -> list[bytes]:
+def _exchange_netlink(message: int, flags: int, body: bytes) -> list[bytes]:
     with socket.socket(
         socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.NETLINK_ROUTE
     ) as link:
@@ -209,7 +209,7 @@ def _start_ticks_text(pid: str) -> str:
     return str(stat.start_ticks)
 
 
-def _threads_of(name: str) -> list[int]:
+def _threads_if_same_process(name: str) -> list[int]:
     pid, _, start = name.partition("/")
     if _start_ticks_text(pid) != start:
         raise FileNotFoundError(errno.ENOENT, f"process {pid} has ended; another one has its number now")
@@ -223,7 +223,7 @@ def _list_threads(pid: str | int) -> list[int]:
 def _read_nice(name: str) -> str:
     """The value of its threads; several values where they differ, as after a writer that was killed half-way."""
     values = set()
-    for thread in _threads_of(name):
+    for thread in _threads_if_same_process(name):
         try:
             values.add(os.getpriority(os.PRIO_PROCESS, thread))
         except ProcessLookupError:
@@ -234,7 +234,7 @@ def _read_nice(name: str) -> str:
 def _write_nice(name: str, value: str) -> None:
     """A thread that begins meanwhile has the value of its maker: so again, until all have the new one."""
     for _ in range(_MAX_PASSES):
-        if not _change_nice(_threads_of(name), int(value)):
+        if not _change_nice(_threads_if_same_process(name), int(value)):
             return
 
 
@@ -254,7 +254,7 @@ def _change_nice(threads: Iterable[int], value: int, own: int | None = None) -> 
     return changed
 
 
-def _list_children(name: str) -> list[ProcessStat]:
+def _later_descendants(name: str) -> list[ProcessStat]:
     """The processes that PID made, and those that they made, also in its process group or session where it has ended.
 
     A process that left all three (a daemon) is not known by it.
@@ -282,16 +282,16 @@ def _list_children(name: str) -> list[ProcessStat]:
     ]
 
 
-def _read_children(name: str) -> str:
-    names = [f"{stat.name} ({stat.pid})" for stat in _list_children(name)]
+def _describe_children(name: str) -> str:
+    names = [f"{stat.name} ({stat.pid})" for stat in _later_descendants(name)]
     more = [f"{len(names) - _MAX_NAMES} more"] if len(names) > _MAX_NAMES else []
     return ", ".join(names[:_MAX_NAMES] + more)
 
 
-def _write_children(name: str, value: str) -> None:
+def _set_nice_of_children(name: str, value: str) -> None:
     own = int(name.rpartition("/")[2])
     for _ in range(_MAX_PASSES):
-        children = _list_children(name)
+        children = _later_descendants(name)
         for stat in children:
             with suppress(FileNotFoundError):  # it has ended
                 _change_nice(_list_threads(stat.pid), int(value), own)
@@ -307,7 +307,7 @@ _MOUNT_SETATTR = 442  # the same on every architecture
 _AT_FDCWD = -100
 
 
-def _check_mount_call() -> None:
+def _require_mount_setattr() -> None:
     """Raise OSError where the kernel does not know the call; a size of 0 is refused by one that does (EINVAL)."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, b"/", 0, None, 0)
@@ -337,12 +337,12 @@ def _write_atime(mountpoint: str, value: str) -> None:
 
 
 _KINDS: Mapping[str, _SettingKind] = {
-    "ring": _word_setting(_RING_COMMANDS, _RING),
-    "coalesce": _word_setting(_COALESCE_COMMANDS, _COALESCE),
-    "adaptive": _word_setting(_COALESCE_COMMANDS, _ADAPTIVE, ("off", "on")),
+    "ring": _ethtool_word_setting(_RING_COMMANDS, _RING),
+    "coalesce": _ethtool_word_setting(_COALESCE_COMMANDS, _COALESCE),
+    "adaptive": _ethtool_word_setting(_COALESCE_COMMANDS, _ADAPTIVE, ("off", "on")),
     "offload": _SettingKind(_read_offload, _write_offload),
-    "qdisc": _SettingKind(_read_qdisc, _write_qdisc),
+    "qdisc": _SettingKind(_read_root_qdisc, _replace_root_qdisc),
     "nice": _SettingKind(_read_nice, _write_nice),
-    "nice-children": _SettingKind(_read_children, _write_children),
+    "nice-children": _SettingKind(_describe_children, _set_nice_of_children),
     "atime": _SettingKind(_read_atime, _write_atime),
 }

@@ -32,23 +32,23 @@ NAMELESS = VIRTUAL_TRANSPORTS | {"pmem"}  # these have no model by design
 def summary_facts(host: Host) -> list[FactOrUnread]:
     """Values and, for what matters and could not be read, the reason. Takes about 20 ms on a small live host."""
     return [
-        *_system_facts(host),
+        *_host_and_kernel_facts(host),
         *_processor_facts(host),
         *_memory_facts(host),
-        *_limit_facts(host),
+        *_cgroup_limit_facts(host),
         *_all_disk_facts(host),
         *_disk_mount_facts(host),
-        *_nic_facts(host),
-        *_unnamed_cpu_facts(host),
+        *_physical_nic_facts(host),
+        *_cpu_model_if_unnamed(host),
     ]
 
 
-def _unnamed_cpu_facts(host: Host) -> Iterator[FactOrUnread]:
+def _cpu_model_if_unnamed(host: Host) -> Iterator[FactOrUnread]:
     if isinstance(read_cpu(host).model, Absent):
         yield make_fact("cpu", "model", read_cpu_model(host), "py-cpuinfo")
 
 
-def _system_facts(host: Host) -> Iterator[FactOrUnread]:
+def _host_and_kernel_facts(host: Host) -> Iterator[FactOrUnread]:
     name = host.read_file_text("/proc/sys/kernel/hostname")
     yield make_fact("host", "name", name, "/proc/sys/kernel/hostname")
     system = read_distribution(host)
@@ -123,7 +123,7 @@ def _memory_facts(host: Host) -> Iterator[FactOrUnread]:
     yield make_fact("memory", "transparent_huge_pages", sizes.transparent_huge_pages, source)
 
 
-def _limit_facts(host: Host) -> Iterator[FactOrUnread]:
+def _cgroup_limit_facts(host: Host) -> Iterator[FactOrUnread]:
     group = read_cgroup(host)
     if isinstance(group, Absent):
         yield UnreadFact("cgroup", "path", group)
@@ -242,7 +242,7 @@ def _disk_mount_facts(host: Host) -> Iterator[FactOrUnread]:
         yield Fact(subject, "options", ",".join(mount.options), "/proc/self/mountinfo")
 
 
-def _nic_facts(host: Host) -> Iterator[FactOrUnread]:
+def _physical_nic_facts(host: Host) -> Iterator[FactOrUnread]:
     for card in read_nics(host).values():
         if not card.physical:
             continue

@@ -66,7 +66,7 @@ def read_virtualisation(host: Host) -> Virtualisation:
     evidence: list[str] = []
     hypervisor = _find_hypervisor(host, evidence)
     return Virtualisation(
-        hypervisor=hypervisor, container=_find_container(host, evidence), evidence=tuple(evidence)
+        hypervisor=hypervisor, container=_find_container_runtime(host, evidence), evidence=tuple(evidence)
     )
 
 
@@ -102,10 +102,10 @@ def _find_hypervisor(host: Host, evidence: list[str]) -> str | Absent:
             evidence.append(f"DMI {name} is {text.strip()}")
             return dmi_name
     if flagged:
-        return _bus_hypervisor(host, evidence)
-    if not x86 and not metal and (tree_name := _device_tree_hypervisor(host, evidence)):
+        return _hypervisor_by_buses(host, evidence)
+    if not x86 and not metal and (tree_name := _hypervisor_by_device_tree(host, evidence)):
         return tree_name
-    if tool_name := _tool_hypervisor(host, evidence):
+    if tool_name := _hypervisor_by_tools(host, evidence):
         return tool_name
     if x86 or has_dmi or (flags and host.path_exists("/proc/device-tree/model")):
         return ""
@@ -114,7 +114,7 @@ def _find_hypervisor(host: Host, evidence: list[str]) -> str | Absent:
     )
 
 
-def _device_tree_hypervisor(host: Host, evidence: list[str]) -> str:
+def _hypervisor_by_device_tree(host: Host, evidence: list[str]) -> str:
     """Machines without DMI: the device tree's words (QEMU's `virt` board is `linux,dummy-virt`), or virtio's bus."""
     for path in ("/proc/device-tree/hypervisor/compatible", "/proc/device-tree/compatible"):
         text = host.read_file_text(path, 4096)
@@ -128,7 +128,7 @@ def _device_tree_hypervisor(host: Host, evidence: list[str]) -> str:
     return ""
 
 
-def _tool_hypervisor(host: Host, evidence: list[str]) -> str:
+def _hypervisor_by_tools(host: Host, evidence: list[str]) -> str:
     """Return what lscpu or hostnamectl said in a sosreport; of a live host they know no more than we."""
     if host.live:
         return ""
@@ -144,7 +144,7 @@ def _tool_hypervisor(host: Host, evidence: list[str]) -> str:
     return ""
 
 
-def _bus_hypervisor(host: Host, evidence: list[str]) -> str:
+def _hypervisor_by_buses(host: Host, evidence: list[str]) -> str:
     """Firecracker and other small machines have no DMI table at all: their buses tell."""
     if host.list_names("/sys/bus/vmbus/devices"):
         evidence.append("it has a VMBus")
@@ -162,8 +162,8 @@ def _bus_hypervisor(host: Host, evidence: list[str]) -> str:
     return "unknown"
 
 
-def _find_container(host: Host, evidence: list[str]) -> str | Absent:
-    runtime = _find_runtime(host, evidence)
+def _find_container_runtime(host: Host, evidence: list[str]) -> str | Absent:
+    runtime = _runtime_by_its_marks(host, evidence)
     if not host.live:
         return runtime or Absent("a captured tree holds no namespaces", "captured", "/proc/self/ns/pid")
     space = host.read_link("/proc/self/ns/pid")
@@ -175,13 +175,13 @@ def _find_container(host: Host, evidence: list[str]) -> str | Absent:
     # A container that shares the PID namespace (--pid=host) still has mounts of its own.
     if not runtime:
         return ""
-    if _shares_mounts(host):
+    if _sees_mounts_of_pid1(host):
         evidence.append(f"left out the {runtime} mark: processes and file systems are the machine's own")
         return ""
     return runtime
 
 
-def _shares_mounts(host: Host) -> bool:
+def _sees_mounts_of_pid1(host: Host) -> bool:
     """Return whether we see the mounts of PID 1; where that may not be compared, whether / is a whole device's file
     system (a container's is an overlay, or a folder of a device).
     """
@@ -192,7 +192,7 @@ def _shares_mounts(host: Host) -> bool:
     return is_present(root) and root.root == "/" and root.devno != "" and not root.devno.startswith("0:")
 
 
-def _find_runtime(host: Host, evidence: list[str]) -> str:
+def _runtime_by_its_marks(host: Host, evidence: list[str]) -> str:
     for path, name in (("/run/.containerenv", "podman"), ("/.dockerenv", "docker")):
         if host.path_exists(path):
             evidence.append(f"{path} exists")

@@ -57,7 +57,7 @@ class UndoScreen(Base):
     def __init__(self, entries: Sequence[UndoneChange], lasting_changes: Sequence[UndoneChange] = ()) -> None:
         """`lasting_changes`: what was made to stay; it is listed, and nothing here touches it."""
         super().__init__()
-        self._entries, self._lasting_changes = entries, lasting_changes
+        self._dicts_in, self._lasting_changes = entries, lasting_changes
         self._status_text = ""  # once it was asked for: how it stands
         self._done: list[UndoneChange] = []
         self._open = bool(entries)  # there is something to undo, and nobody is at it
@@ -68,7 +68,7 @@ class UndoScreen(Base):
     def _undo_lines(self, width: int) -> list[Line]:
         if self._done:
             return [*self._outcome_lines(width), *self._lasting_lines(width)]
-        if not self._entries:
+        if not self._dicts_in:
             words = self._status_text or "Nothing is left to undo: no killed run has left a change."
             journal: list[Line] = [[("journal  ", "dim"), (clean_text(str(journal_dir())), "text")]]
             return [text_line(words, "ok"), BLANK, *journal, *self._lasting_lines(width)]
@@ -81,7 +81,7 @@ class UndoScreen(Base):
             text_line("hostdx can put this back:", "dim"),
             BLANK,
         ]
-        for change in self._entries:
+        for change in self._dicts_in:
             out += wrap_text(change.title, width, "strong", hang=2)
             out += wrap_text(change.would, width, indent=4, hang=2)
             out += wrap_text(change.id, width, "dim", indent=4, hang=2) if change.id else []
@@ -109,7 +109,7 @@ class UndoScreen(Base):
     @property
     def _runs(self) -> tuple[str, ...]:
         """The runs that the changes are of, as `undo --forget` takes them."""
-        return tuple(dict.fromkeys(change.id.partition("#")[0] for change in self._entries if change.id))
+        return tuple(dict.fromkeys(change.id.partition("#")[0] for change in self._dicts_in if change.id))
 
     def _outcome_lines(self, width: int) -> list[Line]:
         out: list[Line] = [text_line("Changes of the run:", "dim"), BLANK]
@@ -154,10 +154,10 @@ class UndoScreen(Base):
                 return
             else:
                 self._status_text = "Forgotten: what the run changed stays as it is now."
-                self._entries = self.shell.left = []
+                self._dicts_in = self.shell.left = []
             self.show()
 
-        count = units.count_noun(len(self._entries), "change")
+        count = units.count_noun(len(self._dicts_in), "change")
         question = f"Forget {count}? Nothing undoes them then."
         self.app.push_screen(ChoiceScreen(question, {"y": "forget"}, "Esc keeps them"), take_choice)
 
@@ -168,7 +168,7 @@ class UndoScreen(Base):
             self._open = bool(outcome.error)
             # they stay in the journal
             failed = [change for change in parse_undoable_changes(outcome) if change.state == "failed"]
-            self.shell.left = (failed or list(self._entries)) if outcome.error else []
+            self.shell.left = (failed or list(self._dicts_in)) if outcome.error else []
             if self.shell.triage is not None:  # home shows what it found before
                 self.shell.read_host()
             self.show()

@@ -60,7 +60,7 @@ class CommandBench:
             running = asyncio.ensure_future(supervisors.run(order))
             try:
                 too_much = (
-                    await self._watch_writes(running, supervisors, most_bytes)
+                    await self._kill_if_written_too_much(running, supervisors, most_bytes)
                     if most_bytes is not None
                     else ""
                 )
@@ -82,8 +82,8 @@ class CommandBench:
             cpu_s=run.cpu_s,
         )
 
-    async def _watch_writes(
-        self, running: asyncio.Future[JobRun], supervisors: Supervisors, most: int
+    async def _kill_if_written_too_much(
+        self, running: asyncio.Future[JobRun], supervisors: Supervisors, max_bytes: int
     ) -> str:
         """Return why the command was killed; "" where it ended by itself."""
         began, last, at = self._device_written_bytes(), 0, time.monotonic()
@@ -92,9 +92,9 @@ class CommandBench:
             by_itself = await asyncio.to_thread(supervisors.written_bytes)
             now, wrote = time.monotonic(), max(by_disk, by_itself)
             ahead = max(0, wrote - last) * LOOK_S / max(1e-3, now - at)
-            if wrote + ahead >= most:
+            if wrote + ahead >= max_bytes:
                 supervisors.kill_run()
-                return _stopped_for_writes_text(self.argv[0], most, by_itself, by_disk)
+                return _stopped_for_writes_text(self.argv[0], max_bytes, by_itself, by_disk)
             last, at = wrote, now
         return ""
 

@@ -38,19 +38,19 @@ class ClockAndHeat:
             zone / "temp" for zone in zones if read_content_or_empty(str(zone / "type")).strip() in PACKAGES
         ]
         cpus = (Path(root) / f"devices/system/cpu/cpu{n}/cpufreq/scaling_cur_freq" for n in range(MAX_CPUS))
-        self._clocks = [path for path in cpus if _read_number(path) is not None]
+        self._clocks = [path for path in cpus if _read_signed_or_none(path) is not None]
 
     def read(self) -> dict[str, float | None]:
         """The hottest package in degrees Celsius, the mean frequency in Hz; None where the host does not tell."""
-        heat = [n / 1000 for path in self._heat if (n := _read_number(path)) is not None]
-        clocks = [n * 1000 for path in self._clocks if (n := _read_number(path)) is not None]
+        heat = [n / 1000 for path in self._heat if (n := _read_signed_or_none(path)) is not None]
+        clocks = [n * 1000 for path in self._clocks if (n := _read_signed_or_none(path)) is not None]
         return {
             "celsius": max(heat, default=None),
             "hertz": sum(clocks) / len(clocks) if clocks else None,
         }
 
 
-def _read_number(path: Path) -> int | None:
+def _read_signed_or_none(path: Path) -> int | None:
     return parse_signed(read_content_or_empty(str(path)).strip())
 
 

@@ -31,13 +31,13 @@ def read_group_counters(folder: str) -> dict[str, float | None]:
         name: _stalled_seconds(f"{folder}/{which}.pressure", "some") for name, which in PRESSURES.items()
     }
     counters["memory_full_s"] = _stalled_seconds(f"{folder}/memory.pressure", "full")
-    stat = _read_pairs(f"{folder}/memory.stat")
+    stat = _read_names_and_values(f"{folder}/memory.stat")
     counters["swapped_in_bytes"] = _bytes_of_pages(
         stat, next((name for name in SWAPPED_IN if name in stat), "")
     )
     counters["reclaimed_bytes"] = _bytes_of_pages(stat, RECLAIMED)
     counters["refaulted_bytes"] = _bytes_of_pages(stat, *REFAULTED)
-    events = _read_pairs(f"{folder}/memory.events")
+    events = _read_names_and_values(f"{folder}/memory.events")
     times = parse_unsigned_list(events.get(name, "") for name in LIMITS)
     counters["limit_hits"] = None if times is None else float(sum(times))
     return counters
@@ -74,18 +74,18 @@ class TreeQuota:
                 if controllers and folders[0] != "cpu":
                     continue
                 for stat in (f"{self._top}/{folder}{path}/cpu.stat" for folder in folders):
-                    if stat not in self._first and (held := _held_back_s(stat)) is not None:
+                    if stat not in self._first and (held := _throttled_s(stat)) is not None:
                         self._first[stat] = held
                         break
 
     def throttled_s(self) -> float | None:
         """None where no group tells it."""
-        now = [(_held_back_s(stat), first) for stat, first in self._first.items()]
+        now = [(_throttled_s(stat), first) for stat, first in self._first.items()]
         return sum(max(0.0, (held or first) - first) for held, first in now) if now else None
 
 
-def _held_back_s(stat: str) -> float | None:
-    pairs = _read_pairs(stat)
+def _throttled_s(stat_path: str) -> float | None:
+    pairs = _read_names_and_values(stat_path)
     for name, unit in (("throttled_usec", 1e6), ("throttled_time", 1e9)):
         if (count := parse_unsigned(pairs.get(name, ""))) is not None:
             return count / unit
@@ -131,6 +131,6 @@ def _bytes_of_pages(stat: dict[str, str], *names: str) -> float | None:
     return None if counts is None else float(sum(counts) * _PAGE)
 
 
-def _read_pairs(path: str) -> dict[str, str]:
+def _read_names_and_values(path: str) -> dict[str, str]:
     words = (line.split() for line in read_content_or_empty(path).splitlines())
     return {pair[0]: pair[1] for pair in words if len(pair) == 2}

@@ -34,9 +34,9 @@ class CountersFromExec:
             if leader and group < 0:
                 continue
             # a member, too: one that only its leader keeps from counting counts us where CPUs are short
-            descriptor = _open_event(kind, config, 0, 0, _AT_EXECVE, group)
+            descriptor = _open_event_fd(kind, config, 0, 0, _AT_EXECVE, group)
             if descriptor < 0:
-                descriptor = _open_event(kind, config, _NO_KERNEL, 0, _AT_EXECVE, group)
+                descriptor = _open_event_fd(kind, config, _NO_KERNEL, 0, _AT_EXECVE, group)
             if descriptor >= 0:
                 self._open[name] = descriptor
 
@@ -65,9 +65,9 @@ class CycleClocks:
     def __init__(self, pids: Sequence[int], event: PerfEvent = EVENTS[CYCLES]) -> None:
         self._open: list[int] = []
         for pid in pids:
-            descriptor = _open_event(event.kind, event.config, 0, pid, _NO_HYPERVISOR)
+            descriptor = _open_event_fd(event.kind, event.config, 0, pid, _NO_HYPERVISOR)
             if descriptor < 0:
-                descriptor = _open_event(event.kind, event.config, _NO_KERNEL, pid, _NO_HYPERVISOR)
+                descriptor = _open_event_fd(event.kind, event.config, _NO_KERNEL, pid, _NO_HYPERVISOR)
             if descriptor >= 0:
                 self._open.append(descriptor)
 
@@ -82,10 +82,10 @@ class CycleClocks:
         return (cycles / running if running and cycles else None), sum(on > 0 for _, _, on in counts)
 
 
-def _open_event(
-    kind: int, config: int, more: int, pid: int = 0, base_flags: int = _AT_EXECVE, group: int = -1
+def _open_event_fd(
+    kind: int, config: int, extra_flags: int, pid: int = 0, base_flags: int = _AT_EXECVE, group: int = -1
 ) -> int:
     """Its descriptor, of a process on any CPU; -1 where it cannot be had."""
-    flags = base_flags | more
+    flags = base_flags | extra_flags
     attr = struct.pack("=IIQQQQQIIQ", kind, _ATTR_BYTES, config, 0, 0, _TIMES, flags, 0, 0, 0)
     return open_event(attr, pid, -1, group)

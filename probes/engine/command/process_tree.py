@@ -64,8 +64,8 @@ def end_descendants(ancestor: int, grace_s: float, reap: Callable[[], None]) -> 
     reap()
     first = living_descendants(ancestor)
     for pid in first:
-        _send_signal(pid, signal.SIGTERM)
-        _send_signal(pid, signal.SIGCONT)
+        _send_signal_if_alive(pid, signal.SIGTERM)
+        _send_signal_if_alive(pid, signal.SIGCONT)
     until = time.monotonic() + grace_s
     while living_descendants(ancestor) and time.monotonic() < until:
         time.sleep(0.005)
@@ -78,11 +78,11 @@ def end_descendants(ancestor: int, grace_s: float, reap: Callable[[], None]) -> 
             if not new:
                 break
             for pid in new:
-                _send_signal(pid, signal.SIGSTOP)
+                _send_signal_if_alive(pid, signal.SIGSTOP)
             stopped_pids |= new
             left = living_descendants(ancestor)
         for pid in stopped_pids:
-            _send_signal(pid, signal.SIGKILL)
+            _send_signal_if_alive(pid, signal.SIGKILL)
         time.sleep(0.002)
         reap()
     return DescendantCounts(len(first), len(living_descendants(ancestor)))
@@ -108,9 +108,9 @@ class TreeTime:
     def look_at(self, pids: list[int]) -> None:
         for pid in pids[:MAX_SAMPLED_PROCESSES]:
             for thread in _list_threads(pid)[:MAX_THREADS]:
-                self._look_at_thread(pid, thread)
+                self._add_thread_time(pid, thread)
 
-    def _look_at_thread(self, pid: int, thread: int) -> None:
+    def _add_thread_time(self, pid: int, thread: int) -> None:
         times = read_content_or_empty(f"/proc/{pid}/task/{thread}/schedstat").split()
         stat = read_live_stat(f"{pid}/task/{thread}")
         numbers = parse_unsigned_list(times[:2])
@@ -205,7 +205,7 @@ def read_content_or_empty(path: str) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _send_signal(pid: int, number: signal.Signals) -> None:
+def _send_signal_if_alive(pid: int, number: signal.Signals) -> None:
     try:
         os.kill(pid, number)
     except OSError:

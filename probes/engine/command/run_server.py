@@ -30,25 +30,25 @@ def main() -> None:
             os.close(fds[0])
             _, status = os.waitpid(pid, 0)
             if status:  # killed: it ended nothing of its run
-                process_tree.end_descendants(own, supervisor.GRACE_S, _reap_children)
+                process_tree.end_descendants(own, supervisor.GRACE_S, _reap_ended_children)
 
 
-def _become_supervisor(talk: int, server: int) -> None:
+def _become_supervisor(talk_fd: int, server_pid: int) -> None:
     """In the child: never returns."""
     try:
         os.setsid()
-        os.dup2(talk, 0)
-        os.dup2(talk, 1)
-        os.close(talk)
+        os.dup2(talk_fd, 0)
+        os.dup2(talk_fd, 1)
+        os.close(talk_fd)
         adopt_orphans()
-        die_with_parent(server, signal.SIGTERM)
+        die_with_parent(server_pid, signal.SIGTERM)
         supervisor.supervise_one_command()
     except BaseException:
         os._exit(1)
     os._exit(0)
 
 
-def _reap_children() -> None:
+def _reap_ended_children() -> None:
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -208,7 +208,7 @@ class Supervisors:
         `on_event` gets a sample a second while it runs, the first three at once; runs under 3 s have none.
         """
         reader, writer = await asyncio.open_connection(sock=self._fork_supervisor(), limit=LINE_BYTES)
-        answering = asyncio.ensure_future(_read_answer(reader, on_event))
+        answering = asyncio.ensure_future(_read_final_answer(reader, on_event))
         try:
             # json, not msgspec: the environment may hold bytes that are no text (surrogates)
             writer.write(json.dumps(msgspec.structs.asdict(order)).encode() + b"\n")
@@ -279,15 +279,15 @@ class Supervisors:
         writer.close()
 
 
-async def _read_answer(reader: asyncio.StreamReader, hear: Hear | None) -> bytes:
+async def _read_final_answer(reader: asyncio.StreamReader, on_sample: Hear | None) -> bytes:
     """Its last line; b"" where it was killed before."""
     answer = b""
     try:
         async for line in reader:
             if not line.startswith(_SAMPLE):
                 answer = line
-            elif hear is not None:
-                hear(msgspec.json.decode(line, type=TreeSample))
+            elif on_sample is not None:
+                on_sample(msgspec.json.decode(line, type=TreeSample))
     except ConnectionError:
         pass
     return answer

@@ -110,11 +110,11 @@ class Supervisor:
         )
         self.energy = energy.EnergyCounters()
         self.wait_sampling.start()
-        self.began_ns, problem = self._start_command()
+        self.began_ns, problem = self._start_and_get_ns_and_problem()
         if problem:
             self._reap_and_add_usage()
             return {"problem": problem}
-        stopped = self._watch_until_end_or_stop()
+        stopped = self._watch_and_get_stop_reason()
         ended_ns = self.ended_ns or time.perf_counter_ns()
         self.energy.add_energy()
         stalls = group_counters.group_counters_since(before, group_counters.read_group_counters(group))
@@ -172,19 +172,19 @@ class Supervisor:
             "output_bytes": self.output.bytes if self.output is not None else 0,
         }
 
-    def _asleep_s(self, task_time: taskstats.TaskTime | None, looked: float) -> float | None:
+    def _asleep_s(self, task_time: taskstats.TaskTime | None, looked_share: float) -> float | None:
         if task_time is not None:
             return task_time.asleep_s
-        return self.look.asleep_s if looked >= SEEN else None
+        return self.look.asleep_s if looked_share >= SEEN else None
 
-    def _start_command(self) -> tuple[int, str]:
+    def _start_and_get_ns_and_problem(self) -> tuple[int, str]:
         """When it began (perf_counter_ns) and why it could not."""
         read_end, tell = os.pipe()
         group = self.order.get("group", "")
         placed = group_counters.fork_into_group(group) if group else None
         self.child = os.fork() if placed is None else placed
         if self.child == 0:
-            self._become_command(tell, enter=group if placed is None else "")
+            self._become_command(tell, control_group=group if placed is None else "")
         os.close(tell)
         os.close(self.errors.write_fd)
         if self.output is not None:
@@ -199,7 +199,7 @@ class Supervisor:
             return 0, (problem or began).decode("utf-8", "backslashreplace").strip() or "it ended at once"
         return at_ns, ""
 
-    def _become_command(self, tell: int, enter: str) -> None:
+    def _become_command(self, tell_fd: int, control_group: str) -> None:
         """In the child: never returns. The time just before the command is told, then an error if there is one."""
         order = self.order
         try:
@@ -221,8 +221,8 @@ class Supervisor:
             os.dup2(self.output.write_fd if self.output is not None else null, 1)
             os.dup2(self.errors.write_fd, 2)
             os.chdir(order["cwd"])
-            if enter:
-                group_counters.enter_group(enter)
+            if control_group:
+                group_counters.enter_group(control_group)
             if order["cpus"]:
                 os.sched_setaffinity(0, order["cpus"])
             if order["node"] is not None:
@@ -232,16 +232,16 @@ class Supervisor:
             if order["nice"]:
                 os.nice(order["nice"])
             argv, environment = order["argv"], order["env"]
-            os.write(tell, b"%d\n" % time.perf_counter_ns())
+            os.write(tell_fd, b"%d\n" % time.perf_counter_ns())
             os.execvpe(argv[0], argv, environment)
         except OSError as error:
-            os.write(tell, b"\n" + (error.strerror or str(error)).encode())
+            os.write(tell_fd, b"\n" + (error.strerror or str(error)).encode())
         except BaseException as error:
-            os.write(tell, b"\n" + repr(error).encode())
+            os.write(tell_fd, b"\n" + repr(error).encode())
         finally:
             os._exit(127)
 
-    def _watch_until_end_or_stop(self) -> str:
+    def _watch_and_get_stop_reason(self) -> str:
         """Until the command ended: ""; or why it was stopped: `time`, `bytes`, `told`."""
         poll = select.poll()
         for fd in (0, self.wakeup):
@@ -281,7 +281,7 @@ class Supervisor:
                     self._drain_wakeup()
                     self._reap_and_add_usage()
                 elif not tails[fd].read_more():
-                    self._maybe_over(poll, tails, fd)
+                    self._drop_tail_if_closed(poll, tails, fd)
             if self.is_told_to_stop:
                 return "told"
         return ""
@@ -314,7 +314,7 @@ class Supervisor:
             self.inside.take_sample(at_s, pids, self.pss, self.user_s + self.system_s, self.io)
             self.pss = None
 
-    def _maybe_over(self, poll: select.poll, tails: dict[int, OutputTail], fd: int) -> None:
+    def _drop_tail_if_closed(self, poll: select.poll, tails: dict[int, OutputTail], fd: int) -> None:
         """Nothing was read: the other end is closed, or it was taken already."""
         try:
             over = not os.read(fd, 1)

@@ -68,11 +68,11 @@ class TaskExitListener:
         self._complete = False
         try:
             self._cpus = Path("/sys/devices/system/cpu/possible").read_bytes().strip() + b"\0"
-            self._open_socket()
+            self._open_socket_and_register()
         except (OSError, struct.error):
             self._complete = False
 
-    def _open_socket(self) -> None:
+    def _open_socket_and_register(self) -> None:
         talk = self._socket = socket.socket(
             socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _GENERIC
         )
@@ -81,7 +81,7 @@ class TaskExitListener:
         talk.settimeout(ANSWER_S)
         self._send(_CONTROLLER, _GET_FAMILY, _FAMILY_NAME, b"TASKSTATS\0")
         answer = talk.recv(_RCV_MOST)
-        for kind, data in _parse_attributes(answer[_HEAD:]):
+        for kind, data in _netlink_attributes(answer[_HEAD:]):
             if kind == _FAMILY_ID:
                 self._family = struct.unpack_from("=H", data)[0]
         if self._family:
@@ -159,14 +159,14 @@ def parse_ended_tasks(message: bytes, family: int) -> Iterator[EndedTask]:
         size, kind = struct.unpack_from("=IH", message, at)
         if size < _HEAD:
             return
-        for outer, of_task in _parse_attributes(message[at + _HEAD : at + size]) if kind == family else ():
-            for inner, stats in _parse_attributes(of_task) if outer == _OF_TASK else ():
-                if inner == _STATS and (task := _parse_task(stats)) is not None:
+        for outer, of_task in _netlink_attributes(message[at + _HEAD : at + size]) if kind == family else ():
+            for inner, stats in _netlink_attributes(of_task) if outer == _OF_TASK else ():
+                if inner == _STATS and (task := _parse_ended_task(stats)) is not None:
                     yield task
         at += (size + 3) & ~3
 
 
-def _parse_task(stats: bytes) -> EndedTask | None:
+def _parse_ended_task(stats: bytes) -> EndedTask | None:
     if len(stats) < _MIN_BYTES:
         return None
     (version,) = struct.unpack_from("=H", stats)
@@ -194,7 +194,7 @@ def tasks_below(ended: list[EndedTask], ancestor: int) -> list[EndedTask]:
     return [task for task in ended if task.parent in own_pids and task.task != ancestor]
 
 
-def _parse_attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
+def _netlink_attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
     at = 0
     while at + 4 <= len(data):
         size, kind = struct.unpack_from("=HH", data, at)

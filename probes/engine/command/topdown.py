@@ -67,7 +67,7 @@ class TopDown(NamedTuple):
         return parts if all(-0.05 <= share <= 1.05 for share in parts.values()) else {}
 
 
-def _metrics_shares(c: Mapping[str, float], _: int) -> dict[str, float]:
+def _new_intel_shares(c: Mapping[str, float], _: int) -> dict[str, float]:
     total = sum(c[name] for name in _METRICS[1:])
     return dict(zip(SHARES, (c[name] / total for name in _METRICS[1:]), strict=True))
 
@@ -100,7 +100,7 @@ def _arm_stall_shares(c: Mapping[str, float], _: int) -> dict[str, float]:
 
 
 _FORMULAS = {
-    "metrics": _metrics_shares,
+    "metrics": _new_intel_shares,
     "old Intel": _old_intel_shares,
     "AMD": _amd_shares,
     "Arm": _arm_shares,
@@ -117,7 +117,7 @@ def find_top_down_events(devices: str = DEVICES, cpuinfo: str = "/proc/cpuinfo")
         if (kind := parse_unsigned(_read_text_or_empty(folder / "type"))) is None:
             continue
         for form, names in _FORMS:
-            configs = {name: _read_config(folder, name) for name in names}
+            configs = {name: _read_event_config(folder, name) for name in names}
             width = parse_hexadecimal(_read_text_or_empty(folder / "caps/slots")) or 0
             if None in configs.values() or (form == "Arm" and not width):
                 continue
@@ -129,12 +129,12 @@ def find_top_down_events(devices: str = DEVICES, cpuinfo: str = "/proc/cpuinfo")
                 for name in events
             }
             return TopDown(form, events, width, scales)
-        if folder.name == "cpu" and (width := _amd_width(cpuinfo)):
+        if folder.name == "cpu" and (width := _amd_pipeline_width(cpuinfo)):
             return TopDown("AMD", {name: PerfEvent(kind, config) for name, config in _AMD.items()}, width)
     return None
 
 
-def _amd_width(cpuinfo: str) -> int:
+def _amd_pipeline_width(cpuinfo: str) -> int:
     """0 for another vendor, and before Zen 4, which lacks the counters: it shares its family's number with Zen 3."""
     fields = dict(
         re.findall(
@@ -148,7 +148,7 @@ def _amd_width(cpuinfo: str) -> int:
     return 0 if zen3 else _AMD_WIDTH[family]
 
 
-def _read_config(folder: Path, event: str) -> int | None:
+def _read_event_config(folder: Path, event: str) -> int | None:
     return perf_event_config(
         _read_text_or_empty(folder / "events" / event),
         lambda name: _read_text_or_empty(folder / "format" / name),

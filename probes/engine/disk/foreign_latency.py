@@ -51,7 +51,7 @@ class ForeignWait:
 
     def learn_usual_wait(self) -> None:
         """Nothing of ours has run since the last call: all that moved is others', and what is usual for them."""
-        moved = self._wait_since_last()
+        moved = self._wait_since_last_call()
         for direction, waited in moved.items():
             usual = self._baseline[direction]
             usual.requests += waited.requests
@@ -68,8 +68,8 @@ class ForeignWait:
         """
         worst: float | None = None
         longer = False
-        for way, waited in self._wait_since_last().items():
-            wait = waited if way != direction else _foreign_part(waited, our_requests, our_wait_s)
+        for way, waited in self._wait_since_last_call().items():
+            wait = waited if way != direction else _foreign_wait(waited, our_requests, our_wait_s)
             usual = self._baseline[way]
             if wait is None or wait.requests < MIN_REQUESTS or usual.requests < MIN_BASELINE_REQUESTS:
                 continue
@@ -88,7 +88,7 @@ class ForeignWait:
         counters = disk_counters(self.host) if self.leaves else {}
         return {} if isinstance(counters, Absent) else counters
 
-    def _wait_since_last(self) -> dict[Direction, _RequestWait]:
+    def _wait_since_last_call(self) -> dict[Direction, _RequestWait]:
         now, before = self._read_counters(), self._last
         self._last = now
         pairs = [(before[leaf], now[leaf]) for leaf in self.leaves if leaf in before and leaf in now]
@@ -109,7 +109,7 @@ def our_wait_s(measured: Measured) -> float:
     return sum(bound * count for bound, count in measured.histogram) / 1e9
 
 
-def _foreign_part(waited: _RequestWait, our_requests: int | None, our_wait: float) -> _RequestWait | None:
+def _foreign_wait(waited: _RequestWait, our_requests: int | None, our_wait: float) -> _RequestWait | None:
     if our_requests is None:
         return None
     foreign_requests = waited.requests - our_requests

@@ -69,20 +69,20 @@ def check_suitability(
         )
     placed = find_placement(host, directory)
     if isinstance(placed, Absent):
-        return _unsuitable_directory(directory, _no_place_text(directory, placed))
+        return _unsuitable_directory(directory, _absent_text(directory, placed))
     why = file_system_refusal(placed, explicit)
     if (
         not why
         and isinstance(alive := host.read_statvfs(placed.directory), Absent)
         and alive.kind == "timeout"
     ):
-        why = _no_place_text(directory, alive)  # what follows is asked from this process, which must not hang
+        why = _absent_text(directory, alive)  # what follows is asked from this process, which must not hang
     why = why or directory_refusal(placed.directory)
     why = why or stack_refusal(host, placed, explicit) or health_refusal(host, placed)
     if why:
         return _unsuitable_directory(directory, why, placed)
     try:
-        size = _file_set_bytes(host, placed.directory, size_bytes, workloads)
+        size = _fitting_set_bytes(host, placed.directory, size_bytes, workloads)
     except BenchRefused as refused:
         return _unsuitable_directory(directory, str(refused), placed)
     return DirectorySuitability(
@@ -99,7 +99,7 @@ def _unsuitable_directory(
     return DirectorySuitability(directory=directory, refusal=why, placement=placed)
 
 
-def _file_set_bytes(host: Host, directory: str, wanted_bytes: int | None, workloads: Sequence[str]) -> int:
+def _fitting_set_bytes(host: Host, directory: str, wanted_bytes: int | None, workloads: Sequence[str]) -> int:
     space = host.read_statvfs(directory)
     if isinstance(space, Absent):
         raise BenchRefused(f"{directory}: its free space is unknown: {space.reason}; name another directory")
@@ -253,7 +253,7 @@ def delays_inode_reuse(host: Host, placed: DirectoryPlacement) -> bool:
     return is_present(journal) and journal.strip() == "<none>"
 
 
-def _no_place_text(directory: str, why: Absent) -> str:
+def _absent_text(directory: str, why: Absent) -> str:
     match why.kind:
         case "missing":
             return f"{directory} does not exist; name one that exists"

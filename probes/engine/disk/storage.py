@@ -227,8 +227,8 @@ class StorageBench:
         load = workload if isinstance(workload, EngineLoad) else engine_load(workload)
         least = load.min_operations if min_operations is None else min_operations
         for _ in range(MAX_TRIES):
-            most = await self._affordable_bytes(load, seconds, least)
-            if (measured := await self._measure_once(load, seconds, least, most)) is not None:
+            most = await self._max_window_write_bytes(load, seconds, least)
+            if (measured := await self._measure_unless_cut_short(load, seconds, least, most)) is not None:
                 return measured
         raise WriteBudgetSpent("the write budget ended this block before its time")
 
@@ -244,9 +244,9 @@ class StorageBench:
             self.budget.set_load_share(load.id, load.budget_share, presumed)
             self.budget.check(load.block_bytes * load.workers, load.id)
             most = min(REHEARSED_BYTES, self.budget.bytes_left_for(load.id))
-        await self._measure_once(load, REHEARSAL_S, 1, most, rehearsal=True)
+        await self._measure_unless_cut_short(load, REHEARSAL_S, 1, most, rehearsal=True)
 
-    async def _affordable_bytes(self, load: EngineLoad, seconds: float, least: int) -> int | None:
+    async def _max_window_write_bytes(self, load: EngineLoad, seconds: float, least: int) -> int | None:
         """Return the most bytes that this window may write (None: it does not write). Raise
         WriteBudgetSpent where a full one is too much.
 
@@ -265,7 +265,7 @@ class StorageBench:
         left = self.budget.bytes_left_for(load.id)
         return min(left, load.most_bytes or left)
 
-    async def _measure_once(
+    async def _measure_unless_cut_short(
         self, load: EngineLoad, seconds: float, least: int, most_bytes: int | None, *, rehearsal: bool = False
     ) -> Measured | None:
         """Measure one window. Return None where it was faster than the windows before, so that its
@@ -366,13 +366,13 @@ class StorageBench:
         if written := self._files.take_written_descriptors():
             await self._worker_pool.sync_files(written, QUIET_AT_MOST_S)
         until = min(until, time.monotonic() + self._quiet_s)
-        while self._in_flight() > 0:
+        while self._requests_in_flight() > 0:
             if time.monotonic() >= until:
                 self._quiet_s = BUSY_AT_MOST_S
                 return
             await asyncio.sleep(0.002)
 
-    def _in_flight(self) -> int:
+    def _requests_in_flight(self) -> int:
         """Return the number of requests under way on the disks (ABI/stable/sysfs-block: reads, writes)."""
         return sum(
             sum(now)

@@ -105,7 +105,7 @@ class StorageBatches(BatchSource[StorageBench]):
             }
             for worker in range(load.workers)
         ]
-        before = self._device_counters()
+        before = self._bytes_by_disk_set()
         began = time.perf_counter()
         longest = max(TRAIN_AT_LEAST_S, TRAIN_OVERRUN * slice_s * len(order))
         try:
@@ -116,13 +116,13 @@ class StorageBatches(BatchSource[StorageBench]):
             failed = self._benches if error.side is None else [self._benches[error.side]]
             hint = io_error_advice(error.errno, *(b.directory for b in failed))
             raise WorkerFailed(
-                f"{_directory_names(failed)}, {load.id}: {error}{hint}", error.errno
+                f"{_join_directories(failed)}, {load.id}: {error}{hint}", error.errno
             ) from error
         took = time.perf_counter() - began
-        moved = {disk: counter_growth(before[disk], now) for disk, now in self._device_counters().items()}
-        replies = [reply | {"h": self._by_side(reply["h"], visited)} for reply in replies]
-        measured = self._combine_replies(order, slice_s, replies, moved, took)
-        self._charge_budget(measured, sum(reply["uncounted"] for reply in replies), slice_s)
+        moved = {disk: counter_growth(before[disk], now) for disk, now in self._bytes_by_disk_set().items()}
+        replies = [reply | {"h": self._merge_histograms_by_side(reply["h"], visited)} for reply in replies]
+        measured = self._batch_of_replies(order, slice_s, replies, moved, took)
+        self._charge_budget_and_note_rate(measured, sum(reply["uncounted"] for reply in replies), slice_s)
         self._refuse_cached_reads(measured, moved)
         return measured
 
@@ -149,7 +149,7 @@ class StorageBatches(BatchSource[StorageBench]):
         refuse_unfit_variants(unfit)
         return sides
 
-    def _by_side(
+    def _merge_histograms_by_side(
         self, histograms: Sequence[Sequence[tuple[int, int]]], visited: Sequence[tuple[int, int]]
     ) -> list[list[tuple[int, int]]]:
         """Return the buckets with counts by side, put together from those by file set."""
@@ -180,7 +180,7 @@ class StorageBatches(BatchSource[StorageBench]):
         each = left // load.block_bytes // load.workers // slices
         return max(1, each // parts - (lead and parts == 1))
 
-    def _charge_budget(self, measured: MeasuredBatch, uncounted: int, slice_s: float) -> None:
+    def _charge_budget_and_note_rate(self, measured: MeasuredBatch, uncounted: int, slice_s: float) -> None:
         if self.load.kind != "write":
             return
         our_bytes = sum(side.bytes for side in measured.sides) + uncounted * self.load.block_bytes
@@ -188,7 +188,7 @@ class StorageBatches(BatchSource[StorageBench]):
         if measured.order:
             self._bytes_per_s = our_bytes / (slice_s * len(measured.order))
 
-    def _combine_replies(
+    def _batch_of_replies(
         self,
         order: Sequence[int],
         slice_s: float,
@@ -225,7 +225,7 @@ class StorageBatches(BatchSource[StorageBench]):
             operations=[sum(reply["n"][at] for reply in replies) for at in range(count)],
             quarters=fourths if all(fourths) else [],
             sides=[
-                self._combine_side(
+                self._side_total(
                     number, [at for at in range(count) if order[at] == number], replies, long, moved
                 )
                 for number in range(len(self._benches))
@@ -238,7 +238,7 @@ class StorageBatches(BatchSource[StorageBench]):
             ],
         )
 
-    def _combine_side(
+    def _side_total(
         self,
         number: int,
         own: Sequence[int],
@@ -286,12 +286,12 @@ class StorageBatches(BatchSource[StorageBench]):
                 # all of them: whose it is is told by `start_workers_and_rehearse`
                 raise VariantsUnfit(names, why)
 
-    def _device_counters(self) -> dict[tuple[str, ...], int | None]:
+    def _bytes_by_disk_set(self) -> dict[tuple[str, ...], int | None]:
         """Return the counters in this load's direction, by set of disks."""
         return {bench.leaves: bench.device_bytes(self.load.kind) for bench in self._benches}
 
 
-def _directory_names(benches: Iterable[StorageBench]) -> str:
+def _join_directories(benches: Iterable[StorageBench]) -> str:
     return " and ".join(dict.fromkeys(bench.directory for bench in benches))
 
 

@@ -31,7 +31,7 @@ def prepare_box_test(
 ) -> loops.PreparedOperation:
     """As `operations.prepare_operation`; it draws the numbers of the operations."""
     phase, counting = spec["corner"], itertools.count()
-    own = _open_targets(spec)
+    own = _open_file_or_folders(spec)
     if phase == "write":
         turns = itertools.cycle(list(itertools.islice(turns, RECORD_BUFFERS)))
     names = (
@@ -42,11 +42,11 @@ def prepare_box_test(
 
     def run_loop(offsets: Iterator[int], stop: int, note: loops.Note) -> int:
         if phase == "find":
-            return _find_entries(spec, own, offsets, note)
+            return _time_finds(spec, own, offsets, note)
         if names:
             with _inside_directory(own[0]):
-                return _run_over_names(spec, _name_call(spec, turns, buffers), names, offsets, stop, note)
-        step = _record_step(spec, own[0], turns, buffers)
+                return _run_over_names(spec, _call_on_name(spec, turns, buffers), names, offsets, stop, note)
+        step = _make_block_step(spec, own[0], turns, buffers)
         ended = loops.run_operation(step, offsets, stop, note, spec["stretch"])
         if ended and phase == "write":
             os.fsync(own[0])
@@ -65,7 +65,7 @@ def prepare_box_test(
     )
 
 
-def _open_targets(spec: LoadSpec) -> list[int]:
+def _open_file_or_folders(spec: LoadSpec) -> list[int]:
     """The file once more, or the directories below `fds[0]`."""
     phase, fd = spec["corner"], spec["fds"][0]
     if phase == "write":
@@ -87,7 +87,7 @@ def file_names_of(spec: LoadSpec) -> list[str]:
     return [f"{spec['stem']}.{number}" for number in range(spec["names"])]
 
 
-def _record_step(spec: LoadSpec, fd: int, turns: Iterator[loops.Buffers], buffers: loops.Buffers) -> Step:
+def _make_block_step(spec: LoadSpec, fd: int, turns: Iterator[loops.Buffers], buffers: loops.Buffers) -> Step:
     size, first, stride = spec["block_bytes"], spec["first"], spec["stride"]
 
     def write(number: int) -> None:
@@ -102,7 +102,7 @@ def _record_step(spec: LoadSpec, fd: int, turns: Iterator[loops.Buffers], buffer
     return write if spec["corner"] == "write" else read
 
 
-def _name_call(spec: LoadSpec, turns: Iterator[loops.Buffers], buffers: loops.Buffers) -> Call:
+def _call_on_name(spec: LoadSpec, turns: Iterator[loops.Buffers], buffers: loops.Buffers) -> Call:
     """Return what is done to a name in the current directory: with as little beside the system calls as Python has."""
     size, opened, close, writev, readv = spec["block_bytes"], os.open, os.close, os.writev, os.readv
 
@@ -169,7 +169,7 @@ def _run_over_names(
     return ended
 
 
-def _find_entries(spec: LoadSpec, directories: Sequence[int], passes: Iterator[int], note: loops.Note) -> int:
+def _time_finds(spec: LoadSpec, directories: Sequence[int], passes: Iterator[int], note: loops.Note) -> int:
     """All entries of the directories, a pass an operation: the name is looked at first, what has it is asked."""
     wanted, size, since = spec["wanted"], spec["block_bytes"], spec["since_ns"]
     now = time.perf_counter_ns

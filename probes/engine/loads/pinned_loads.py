@@ -44,7 +44,7 @@ _partners: dict[str, tuple[socket.socket, int]] = {}
 
 def make_stream_operation(spec: LoadSpec) -> Operation:
     """A mebibyte, and the partner's word that it has all of it."""
-    connection = _connect_partner("stream", _receive_stream, spec)
+    connection = _connect_partner("stream", _receive_and_confirm_mebibytes, spec)
     data = memoryview(os.urandom(PIECE))
 
     def send_piece(_number: int) -> None:
@@ -88,7 +88,7 @@ def _connect_partner(name: str, serve: Callable[[socket.socket], None], spec: Lo
     return connection
 
 
-def _receive_stream(end: socket.socket) -> None:
+def _receive_and_confirm_mebibytes(end: socket.socket) -> None:
     buffer, received_bytes = memoryview(bytearray(PIECE)), 0
     while size := end.recv_into(buffer):
         received_bytes += size
@@ -247,12 +247,12 @@ def make_integer_operation(_spec: LoadSpec) -> Operation:
     return compute_integers
 
 
-def _make_floating(_spec: LoadSpec) -> Operation:
+def _make_float_distance(_spec: LoadSpec) -> Operation:
     here, there = ([math.sin(n * k) for n in range(STEPS)] for k in (1, 2))
     return lambda _number: (math.dist(here, there), None)[1]
 
 
-def _make_large_numbers(_spec: LoadSpec) -> Operation:
+def _make_large_product(_spec: LoadSpec) -> Operation:
     first, second = (
         int.from_bytes(hashlib.shake_128(w).digest(NUMBER_BITS // 8), "big") for w in (b"a", b"b")
     )
@@ -284,7 +284,7 @@ def _make_matrix_product(_spec: LoadSpec) -> Operation:
     return lambda _number: (matrix @ matrix, None)[1]
 
 
-def _make_copy(spec: LoadSpec) -> Operation:
+def _make_memory_copy(spec: LoadSpec) -> Operation:
     """A mebibyte an operation, round and round through two buffers larger than the caches."""
     source, target = (memoryview(kept_node_buffer(spec, which)) for which in (0, 1))
     pieces = spec["bytes"] // MIB
@@ -296,7 +296,7 @@ def _make_copy(spec: LoadSpec) -> Operation:
     return copy_piece
 
 
-def _make_chase(spec: LoadSpec) -> Operation:
+def _make_pointer_chase(spec: LoadSpec) -> Operation:
     key = _buffer_key(spec, 2)
     if key not in _chains:
         _chains[key] = PointerChain(kept_node_buffer(spec, 2))
@@ -304,7 +304,7 @@ def _make_chase(spec: LoadSpec) -> Operation:
     return lambda _number: chain.walk_chain(CHASED)
 
 
-def _make_own_cache(_spec: LoadSpec) -> Operation:
+def _make_cache_copy(_spec: LoadSpec) -> Operation:
     """Copies 256 KiB to and fro: in the second-level cache of a core that nobody shares."""
     data = bytearray(os.urandom(BLOCK * 4))
     view = memoryview(data)
@@ -317,7 +317,7 @@ def _make_own_cache(_spec: LoadSpec) -> Operation:
     return copy_in_cache
 
 
-def _make_clock(_spec: LoadSpec) -> Operation:
+def _make_clock_reading(_spec: LoadSpec) -> Operation:
     now, many = time.perf_counter_ns, range(READINGS)
 
     def read_clock(_number: int) -> None:
@@ -349,15 +349,15 @@ def _release_buffers(_spec: LoadSpec) -> Operation:
 
 WORKS: dict[str, Callable[[LoadSpec], Operation]] = {
     "integer": make_integer_operation,
-    "floating": _make_floating,
-    "large-numbers": _make_large_numbers,
+    "floating": _make_float_distance,
+    "large-numbers": _make_large_product,
     "hash": make_hash_operation,
     "compress": make_compress_operation,
     "matrix": _make_matrix_product,
-    "copy": _make_copy,
-    "chase": _make_chase,
-    "own-cache": _make_own_cache,
-    "clock": _make_clock,
+    "copy": _make_memory_copy,
+    "chase": _make_pointer_chase,
+    "own-cache": _make_cache_copy,
+    "clock": _make_clock_reading,
     "system-call": make_system_call_operation,
     "loopback-stream": make_stream_operation,
     "loopback-ask": make_request_operation,

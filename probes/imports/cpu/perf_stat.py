@@ -132,15 +132,15 @@ def is_perf_csv(source: ImportSource) -> bool:
 
 
 def parse_perf_json(source: ImportSource) -> ImportResult:
-    return _sum_counts("perf-json", source, _json_counts)
+    return _import_counts("perf-json", source, _json_counts)
 
 
 def parse_perf_csv(source: ImportSource) -> ImportResult:
-    return _sum_counts("perf-csv", source, _csv_counts)
+    return _import_counts("perf-csv", source, _csv_counts)
 
 
 def parse_perf_text(source: ImportSource) -> ImportResult:
-    return _sum_counts("perf-text", source, _text_counts)
+    return _import_counts("perf-text", source, _text_counts)
 
 
 def _json_counts(source: ImportSource, calls: _PerfRuns) -> Iterator[_PerfCount]:
@@ -157,9 +157,9 @@ def _json_counts(source: ImportSource, calls: _PerfRuns) -> Iterator[_PerfCount]
             continue
         if isinstance(item.event, str) and item.value is not None:
             unit = item.unit if isinstance(item.unit, str) else ""
-            at_s = _parse_decimal(item.interval)
+            at_s = _parse_point_or_comma(item.interval)
             share = parse_number(item.running)
-            yield _PerfCount(item.event, _parse_decimal(item.value), unit, share, at_s, item.place)
+            yield _PerfCount(item.event, _parse_point_or_comma(item.value), unit, share, at_s, item.place)
 
 
 def _csv_counts(source: ImportSource, _: _PerfRuns) -> Iterator[_PerfCount]:
@@ -177,8 +177,8 @@ def _csv_counts(source: ImportSource, _: _PerfRuns) -> Iterator[_PerfCount]:
         if timed and parse_number(fields[0]) is not None:
             at_s, fields = parse_number(fields[0]) if fields[3] else None, fields[1:]
         if len(fields) > 2 and fields[2]:
-            running = _parse_decimal(fields[4]) if len(fields) > 4 else None
-            yield _PerfCount(fields[2], _parse_decimal(fields[0]), fields[1], running, at_s)
+            running = _parse_point_or_comma(fields[4]) if len(fields) > 4 else None
+            yield _PerfCount(fields[2], _parse_point_or_comma(fields[0]), fields[1], running, at_s)
 
 
 def _text_counts(source: ImportSource, calls: _PerfRuns) -> Iterator[_PerfCount]:
@@ -186,17 +186,17 @@ def _text_counts(source: ImportSource, calls: _PerfRuns) -> Iterator[_PerfCount]
     for line in source.read_lines():
         begun = begun or _BEGINS.decode() in line
         if begun and (match := _ELAPSED.match(line)):
-            calls.runs[-1].elapsed_s = _parse_grouped(match[1])
+            calls.runs[-1].elapsed_s = _parse_grouped_digits(match[1])
         elif begun and (match := _TEXT.match(line)) and not line.rstrip().endswith((" user", " sys")):
             yield _PerfCount(
                 match[3],
-                _parse_grouped(match[1], has_no_decimals=not match[2]),
+                _parse_grouped_digits(match[1], has_no_decimals=not match[2]),
                 match[2] or "",
-                _parse_decimal(match[4]),
+                _parse_point_or_comma(match[4]),
             )
 
 
-def _parse_grouped(text: str, *, has_no_decimals: bool = False) -> float | None:
+def _parse_grouped_digits(text: str, *, has_no_decimals: bool = False) -> float | None:
     """`1,234,567`, `7 397,74`, `1.234.567` and `9,658.05`: a mark that comes twice, or before another, groups digits.
 
     A count has no decimals: its only mark groups digits, too.
@@ -210,10 +210,10 @@ def _parse_grouped(text: str, *, has_no_decimals: bool = False) -> float | None:
 
 
 def _is_value_or_missing(text: str) -> bool:
-    return _parse_decimal(text) is not None or text.startswith("<not ")
+    return _parse_point_or_comma(text) is not None or text.startswith("<not ")
 
 
-def _parse_decimal(value: Json) -> float | None:
+def _parse_point_or_comma(value: Json) -> float | None:
     is_comma = isinstance(value, str) and value.count(",") == 1
     return parse_number(value.replace(",", ".") if is_comma and isinstance(value, str) else value)
 
@@ -224,12 +224,12 @@ def _split_pmu_and_event(event: str) -> tuple[str, str]:
     return (match[1] or "", match[2]) if match else ("", event)
 
 
-def _sum_counts(
-    kind: str, source: ImportSource, read: Callable[[ImportSource, _PerfRuns], Iterator[_PerfCount]]
+def _import_counts(
+    kind: str, source: ImportSource, read_counts: Callable[[ImportSource, _PerfRuns], Iterator[_PerfCount]]
 ) -> ImportResult:
-    """`read`: yields the counts of the file, and tells `_PerfRuns` of damaged lines."""
+    """`read_counts`: yields the counts of the file, and tells `_PerfRuns` of damaged lines."""
     every = _PerfRuns()
-    for count in read(source, every):
+    for count in read_counts(source, every):
         every.add(count)
     runs, counts = every.runs, every.runs[-1]
     if not any(v is not None for run in runs for v in run.totals.values()):
@@ -243,7 +243,7 @@ def _sum_counts(
     troubles += make_troubles(("perf.bad-lines", every.bad))
     return ImportResult(
         kind=kind, tool="perf stat", seconds=counts.last_s or counts.elapsed_s,
-        measures=tuple(join_repetitions_or_number_runs([[*_count_measures(run),
+        measures=tuple(join_repetitions_or_number_runs([[*_count_and_power_measures(run),
         *_ratio_measures(run.totals)] for run in runs])),
         troubles=tuple(troubles),
         missing=tuple(
@@ -253,7 +253,7 @@ def _sum_counts(
     )  # fmt: skip
 
 
-def _count_measures(counts: _PerfCounts) -> Iterator[ImportedMeasure]:
+def _count_and_power_measures(counts: _PerfCounts) -> Iterator[ImportedMeasure]:
     """Every count, and the mean power of every energy."""
     for event, value in counts.totals.items():
         if value is None:

@@ -117,8 +117,8 @@ def read_score(document: Mapping[str, Any]) -> HepScore:
     )
 
 
-def _read_workload(name: str, body: dict[str, Any], chosen: dict[str, Any]) -> HepWorkload:
-    ref = {k.removesuffix("_ref"): v for k, v in numeric_members(chosen).items() if k.endswith("_ref")}
+def _read_workload(name: str, body: dict[str, Any], chosen_scores: dict[str, Any]) -> HepWorkload:
+    ref = {k.removesuffix("_ref"): v for k, v in numeric_members(chosen_scores).items() if k.endswith("_ref")}
     ref = ref or numeric_members(mapping_or_empty(body.get("ref_scores")))
     reports = [
         (key, value)
@@ -149,15 +149,15 @@ def _read_workload(name: str, body: dict[str, Any], chosen: dict[str, Any]) -> H
         ref=ref,
         runs=tuple(runs),
         normalised=median(values) if values else None,
-        chosen={k: v for k, v in numeric_members(chosen).items() if not k.endswith("_ref")},
+        chosen={k: v for k, v in numeric_members(chosen_scores).items() if not k.endswith("_ref")},
     )
 
 
-def _normalise_run(scores: Mapping[str, float], ref: Mapping[str, float]) -> float | None:
+def _normalise_run(scores: Mapping[str, float], references: Mapping[str, float]) -> float | None:
     """None where a sub-score is missing or its reference is 0."""
-    if not ref or any(k not in scores or scores[k] <= 0 or v <= 0 for k, v in ref.items()):
+    if not references or any(k not in scores or scores[k] <= 0 or v <= 0 for k, v in references.items()):
         return None
-    mean = geometric_mean(round(scores[k] / v, 4) for k, v in ref.items())
+    mean = geometric_mean(round(scores[k] / v, 4) for k, v in references.items())
     return round(mean, 4) if mean is not None else None
 
 
@@ -216,7 +216,7 @@ def judge_hep(detail: HepScore) -> tuple[list[ImportedMeasure], list[Contradicti
             troubles.append(ImportTrouble(id="hepscore.workload-without-score", subject=w.name))
         if detail.repetitions and len(w.runs) < detail.repetitions:
             troubles.append(ImportTrouble(id="hepscore.runs-missing", subject=w.name, said=f"{len(w.runs)}"))
-        contradictions += _stored_medians(w)
+        contradictions += _check_stored_medians(w)
     return measures, contradictions, troubles[:100]
 
 
@@ -238,7 +238,7 @@ def _workload_conditions(w: HepWorkload) -> dict[str, str]:
     return conditions
 
 
-def _stored_medians(w: HepWorkload) -> list[Contradiction]:
+def _check_stored_medians(w: HepWorkload) -> list[Contradiction]:
     """The stored value of every counted sub-score must lie within its runs."""
     contradictions = []
     for key in w.ref:

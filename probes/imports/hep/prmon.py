@@ -77,7 +77,7 @@ def parse_prmon_text(source: ImportSource) -> ImportResult:
         raise ImportRefusedError(
             "prmon: its first line names no Time and wtime", "import the series from its first line on"
         )
-    table = _Table(columns)
+    table = _PrmonTable(columns)
     while table.rows < _MAX_ROWS and (batch := list(islice(lines, 10_000))):
         if not table.add_all(batch):
             for line in filter(str.strip, batch):
@@ -97,7 +97,7 @@ def parse_prmon_text(source: ImportSource) -> ImportResult:
         if v.decreases
     ]
     troubles += make_troubles(("prmon.no-duration", wall <= 0 and table.rows))
-    measures = _make_measures(
+    measures = _job_measures(
         {n: v.max for n, v in detail.values.items()}, {n: v.avg for n, v in detail.values.items()},
         {n: v.per_s for n, v in detail.values.items() if v.per_s is not None}, wall,
     )  # fmt: skip
@@ -114,7 +114,7 @@ def parse_prmon_text(source: ImportSource) -> ImportResult:
     )  # fmt: skip
 
 
-class _Table:
+class _PrmonTable:
     """The running sums of the columns, and the samples of those that are judged over time or drawn."""
 
     def __init__(self, columns: tuple[str, ...]) -> None:
@@ -239,7 +239,7 @@ def parse_prmon_json(source: ImportSource) -> ImportResult:
         version=version,
         seconds=wall,
         facts=tuple(facts),
-        measures=tuple(_make_measures(most, mean, rates, wall)),
+        measures=tuple(_job_measures(most, mean, rates, wall)),
         contradictions=tuple(contradictions),
         troubles=tuple(make_troubles(("prmon.no-duration", wall <= 0))),
         recomputed=("I/O rates from the maximum and the wall time",),
@@ -265,15 +265,15 @@ def compare_text_with_summary(text: PrmonText, summary: PrmonJson) -> list[Contr
     ]
 
 
-def _make_measures(
-    most: dict[str, float], mean: dict[str, float], rates: dict[str, float], wall: float
+def _job_measures(
+    maximum: dict[str, float], mean: dict[str, float], rates: dict[str, float], wall: float
 ) -> list[ImportedMeasure]:
-    cpu = most.get("utime", 0.0) + most.get("stime", 0.0) if "utime" in most else None
+    cpu = maximum.get("utime", 0.0) + maximum.get("stime", 0.0) if "utime" in maximum else None
     measures = make_measures(
         "job", ("wall time", wall, "s"), ("CPU time", cpu, "s"), better="less", seconds=wall
     )
     for name in _MEMORY:
-        both = (("max", most.get(name)), ("mean", mean.get(name)))
+        both = (("max", maximum.get(name)), ("mean", mean.get(name)))
         sizes = ((f"{statistic} {name}", kib and kib * KIB, "B") for statistic, kib in both)
         measures += make_measures("job", *sizes, better="less", seconds=wall, judged=name == "pss")
     rate_entries = ((f"{name} rate", rates.get(name), "B/s") for name in _IO)

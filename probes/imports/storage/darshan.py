@@ -143,13 +143,13 @@ class DarshanSums:
             if count > 0:
                 sizes[match[2]] = sizes.get(match[2], 0) + count
         elif match := _ACCESS.match(name):
-            self._add_access_size(part, f"{module} {record} {match[1]}", match[2], count)
+            self._join_access_size_and_count(part, f"{module} {record} {match[1]}", match[2], count)
         elif short in _READS[module]:
             part.reads += count
         elif short.replace("WRITES", "READS") in _READS[module] and "WRITES" in short:
             part.writes += count
 
-    def _add_access_size(self, part: DarshanModule, key: str, part_name: str, value: int) -> None:
+    def _join_access_size_and_count(self, part: DarshanModule, key: str, part_name: str, value: int) -> None:
         """ACCESSn_ACCESS is the size, ACCESSn_COUNT how often: both of the same record, in either order."""
         other = self._access.pop(key, None)
         if other is None:
@@ -230,7 +230,7 @@ def make_result(detail: DarshanLog, kind: str, partial: bool = False) -> ImportR
                         id="darshan.negative-time", subject=f"{name} {operation}", said=f"{seconds:.1f}"
                     )
                 )
-        contradictions += _check_histogram(name, part)
+        contradictions += _check_size_histograms(name, part)
     facts = make_facts(
         ("program", detail.exe), ("command", detail.command), ("processes", detail.nprocs), ("job", detail.jobid),
         ("run time", detail.run_time_s, "s"), ("log version", detail.log_version),
@@ -267,7 +267,7 @@ def _make_measures(name: str, part: DarshanModule, detail: DarshanLog) -> list[I
     )
 
 
-def _check_histogram(name: str, part: DarshanModule) -> list[Contradiction]:
+def _check_size_histograms(name: str, part: DarshanModule) -> list[Contradiction]:
     contradictions: list[Contradiction] = []
     for direction, _, calls, _, sizes in part.directions:
         if sizes and calls:

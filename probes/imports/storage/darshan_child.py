@@ -25,14 +25,14 @@ def read_darshan_log_in_child(log: str, answer_fd: str) -> None:
             import_module, ("darshan", "darshan.backend.cffi_backend", "numpy.linalg", "pandas")
         )
         confine_process()
-        document = _read_log(darshan, log)
+        document = _read_log_sums(darshan, log)
     except Exception as error:  # whatever numpy, pandas or the library raise on a damaged log
         document = {"error": f"{type(error).__name__}: {error}"}
     with os.fdopen(int(answer_fd), "wb") as file:
         file.write(msgspec.json.encode(document))
 
 
-def _read_log(darshan: Any, log: str) -> dict[str, Any]:
+def _read_log_sums(darshan: Any, log: str) -> dict[str, Any]:
     report = darshan.DarshanReport(log, read_all=False)
     sums = DarshanSums()
     damaged = False
@@ -45,7 +45,7 @@ def _read_log(darshan: Any, log: str) -> dict[str, Any]:
         records = report.records[module]
         damaged = damaged or not len(records)
         for record in records:
-            _note_record(sums, name, record)
+            _add_record_counters(sums, name, record)
         if name in sums.io and isinstance(about, dict):
             sums.io[name].partial = bool(about.get("partial_flag"))
     job = report.metadata["job"]
@@ -75,7 +75,7 @@ def _add_unseen_module_bytes(sums: DarshanSums, module: str, report: Any) -> Non
         sums.add_unseen_bytes(module, str(counter), float(value))
 
 
-def _note_record(sums: DarshanSums, module: str, record: Any) -> None:
+def _add_record_counters(sums: DarshanSums, module: str, record: Any) -> None:
     rank, identifier = int(record["rank"]), str(record["id"])
     sums.note_record(module, rank, identifier)
     for part in ("counters", "fcounters"):

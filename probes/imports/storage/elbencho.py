@@ -117,7 +117,7 @@ def _read_table_phases(lines: Sequence[str]) -> Iterator[ElbenchoPhase]:
     for line in lines[:_MAX_PHASES]:
         if line.startswith("COMMAND LINE:"):
             command = line.partition(":")[2]
-            options = {**_time_limit(command), "options": significant_options(command, "elbencho")}
+            options = {**_time_limit_condition(command), "options": significant_options(command, "elbencho")}
             break
     read: dict[str, float | None] = {}
     for row in filter(None, map(_ROW.match, lines)):
@@ -142,7 +142,7 @@ def _read_json_phases(each: dict[str, Json]) -> Iterator[ElbenchoPhase]:
         _OF_JSON.get(key, key.replace("_", " ")): value
         for key, value in config.items()
         if key not in neutral_fields("elbencho-json")
-    } | _time_limit(config.get("command"))
+    } | _time_limit_condition(config.get("command"))
     latency = mapping_or_empty(last.get("latency"))
     for mixed in ("", "rwmix_read"):
         part, io, entries = (
@@ -155,8 +155,8 @@ def _read_json_phases(each: dict[str, Json]) -> Iterator[ElbenchoPhase]:
         )
         read = {
             "IOPS": parse_number(part.get("iops")), "bandwidth": parse_number(part.get("bytes/s")),
-            "entries": parse_number(part.get("entries/s")), "latency": _to_seconds(io.get("avg_us")),
-            "entry latency": _to_seconds(entries.get("avg_us")),
+            "entries": parse_number(part.get("entries/s")), "latency": _microseconds_to_s(io.get("avg_us")),
+            "entry latency": _microseconds_to_s(entries.get("avg_us")),
         }  # fmt: skip
         yield _make_phase(
             each.get("phase_type"), mixed, options, read, parse_number(last.get("elapsed_time_ms")),
@@ -174,7 +174,7 @@ def _read_csv_phases(source: ImportSource) -> Iterator[ElbenchoPhase]:
         row: dict[str, str] = dict(zip(columns, fields, strict=False))
         asked = columns[: columns.index("operation")] if "operation" in columns else []
         options: dict[str, Json] = {name: row.get(name) for name in asked if name not in neutral}
-        options |= _time_limit(row.get("command"))
+        options |= _time_limit_condition(row.get("command"))
         for mixed in ("", "rwmix read "):
             rate, mib = (
                 parse_number(row.get(f"{mixed}MiB/s [last]")),
@@ -183,8 +183,8 @@ def _read_csv_phases(source: ImportSource) -> Iterator[ElbenchoPhase]:
             read = {
                 "IOPS": parse_number(row.get(f"{mixed}IOPS [last]")), "bandwidth": rate and rate * MIB,
                 "entries": parse_number(row.get(f"{mixed}entries/s [last]")),
-                "latency": _to_seconds(row.get(f"{mixed}IO lat us [avg]")),
-                "entry latency": _to_seconds(row.get(f"{mixed}Ent lat us [avg]")),
+                "latency": _microseconds_to_s(row.get(f"{mixed}IO lat us [avg]")),
+                "entry latency": _microseconds_to_s(row.get(f"{mixed}Ent lat us [avg]")),
             }  # fmt: skip
             yield _make_phase(
                 row.get("operation"), mixed, options, read,
@@ -192,12 +192,12 @@ def _read_csv_phases(source: ImportSource) -> Iterator[ElbenchoPhase]:
             )  # fmt: skip
 
 
-def _time_limit(command: Json) -> dict[str, Json]:
+def _time_limit_condition(command: Json) -> dict[str, Json]:
     match = _TIME_LIMIT.search(command) if isinstance(command, str) else None
     return {"time limit": f"{match[1]} s"} if match else {}
 
 
-def _to_seconds(value: Json) -> float | None:
+def _microseconds_to_s(value: Json) -> float | None:
     microseconds = parse_number(value)
     return microseconds / 1e6 if microseconds is not None else None
 
@@ -250,12 +250,12 @@ def _make_result(kind: str, all_phases: Iterator[ElbenchoPhase], digit: float) -
                     unit="B/s",
                 )  # fmt: skip
     return ImportResult(
-        kind=kind, tool="elbencho", version=phases[0].version, began=date_to_iso(_without_zone(phases[0].began)),
+        kind=kind, tool="elbencho", version=phases[0].version, began=date_to_iso(_local_time_of(phases[0].began)),
         measures=tuple(measures[:_MAX_PHASES]), facts=tuple(make_facts(("phases", len(phases)))),
         contradictions=tuple(contradicted[:100]), recomputed=("rate from bytes and time",),
     )  # fmt: skip
 
 
-def _without_zone(began: str | None) -> str | None:
+def _local_time_of(began: str | None) -> str | None:
     """`2026-05-22T14:03:11.123+0200` without its zone: it stays local, as the file has it."""
     return began[:19] if began else None

@@ -88,9 +88,9 @@ class FioSums:
             self.iops_by_direction[direction] = self.iops_by_direction.get(direction, 0.0) + (
                 rate.iops or 0.0
             )
-            self._add_place(job, direction, rate)
+            self._add_to_place(job, direction, rate)
 
-    def _add_place(self, job: FioJob, direction: str, rate: FioRate) -> None:
+    def _add_to_place(self, job: FioJob, direction: str, rate: FioRate) -> None:
         key = (job.name, job.group, direction)
         place = self.places.get(key)
         if place is None:
@@ -100,7 +100,7 @@ class FioSums:
             place = self.places[key] = SummedFioJob()
         place.entries += 1
         place.rate = rate if place.entries == 1 else None
-        place.sync = job.sync if place.entries == 1 else _add_syncs(place.sync, job.sync)
+        place.sync = job.sync if place.entries == 1 else _merge_syncs(place.sync, job.sync)
         place.invalid = place.invalid or job.invalid
         for name, value in job_conditions(job).items():
             earlier = place.conditions.setdefault(name, value)
@@ -193,7 +193,7 @@ def _latency_measures(
     ]
 
 
-def _add_syncs(first: SyncLatency | None, more: SyncLatency | None) -> SyncLatency | None:
+def _merge_syncs(first: SyncLatency | None, more: SyncLatency | None) -> SyncLatency | None:
     """Their mean, weighted by the counts; the percentiles of two jobs have no common one."""
     if first is None or more is None or first.mean_ns is None or more.mean_ns is None:
         return first or more
@@ -220,8 +220,8 @@ class FioOutput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_fio(source: ImportSource) -> ImportResult:
-    documents, messages = _read_documents(source)
-    runs = _select_runs(documents)
+    documents, messages = _documents_and_messages(source)
+    runs = _last_of_each_run(documents)
     if not runs:
         raise ImportRefusedError(
             'fio: no JSON document with "jobs" in it', "run fio with --output-format=json"
@@ -239,7 +239,7 @@ def parse_fio(source: ImportSource) -> ImportResult:
         sums,
         FioOutput(version=version, messages=tuple(messages), documents=len(documents)),
         runs=every,
-        host=_single_host(sums.jobs),
+        host=_only_host_name(sums.jobs),
         began=epoch_to_iso(_first_job_start_s(document) or parse_number(document.timestamp)),
         seconds=max((j.elapsed_s or 0.0 for j in sums.jobs), default=0.0) or None,
         recomputed=("bandwidth from bytes and run time", "IOPS from operations and run time"),
@@ -277,7 +277,7 @@ def _sum_document(document: fio_job.FioDocument) -> FioSums:
     return sum_jobs(jobs, clients=document.client_stats is not None)
 
 
-def _read_documents(source: ImportSource) -> tuple[list[fio_job.FioDocument], list[str]]:
+def _documents_and_messages(source: ImportSource) -> tuple[list[fio_job.FioDocument], list[str]]:
     """The documents that are fio's, and the messages of fio in the text around them."""
     fio_documents: list[fio_job.FioDocument] = []
     text = bytearray()
@@ -302,7 +302,7 @@ def fio_messages(text: str) -> list[str]:
     return [line[:300] for line in lines if _MESSAGE.match(line)][:_MAX_MESSAGES]
 
 
-def _select_runs(documents: list[fio_job.FioDocument]) -> list[fio_job.FioDocument]:
+def _last_of_each_run(documents: list[fio_job.FioDocument]) -> list[fio_job.FioDocument]:
     """Without what `--status-interval` printed on the way: of one run's documents the last stands."""
     runs: list[fio_job.FioDocument] = []
     for document in documents:
@@ -369,7 +369,7 @@ def _list_troubles(sums: FioSums, output: FioOutput, runs: int, measured: bool) 
     return troubles[:100]
 
 
-def _single_host(jobs: list[FioJob]) -> str | None:
+def _only_host_name(jobs: list[FioJob]) -> str | None:
     hosts = {j.hostname for j in jobs if j.hostname}
     return next(iter(hosts)) if len(hosts) == 1 else None
 
@@ -397,7 +397,7 @@ def parse_fio_terse(source: ImportSource) -> ImportResult:
         version = fields[1]
         has_trim = fields[0] == "4" and len(fields) >= _MIN_TERSE_FIELDS + _TERSE_PART
         starts = range(_TERSE_HEAD, _TERSE_HEAD + _TERSE_PART * (3 if has_trim else 2), _TERSE_PART)
-        parts = [_read_direction(fields[start : start + _TERSE_PART]) for start in starts]
+        parts = [_direction_of_terse(fields[start : start + _TERSE_PART]) for start in starts]
         entry = FioJsonJob(
             jobname=fields[2], groupid=fields[3], error=fields[4], read=parts[0], write=parts[1],
             trim=parts[2] if has_trim else None,
@@ -413,7 +413,7 @@ def parse_fio_terse(source: ImportSource) -> ImportResult:
     return msgspec.structs.replace(result, troubles=tuple(troubles))
 
 
-def _read_direction(fields: list[str]) -> FioDirection:
+def _direction_of_terse(fields: list[str]) -> FioDirection:
     """As JSON of fio 2.x has it: latencies in µs, bytes in KiB."""
     percentile: dict[str, Json] = {}
     for field in fields[12:32]:

@@ -195,7 +195,7 @@ def make_job(entry: FioJsonJob, common: Mapping[str, object], *, with_details: b
     def first_option(*names: str) -> str | None:
         return next((str(options[n])[:80] for n in names if n in options), None)
 
-    rates = {d: r for d in DIRECTIONS if (r := _read_rate(getattr(entry, d), with_details)) is not None}
+    rates = {d: r for d in DIRECTIONS if (r := _rate_if_moved(getattr(entry, d), with_details)) is not None}
     if len(rates) > 1:
         rates.pop("mixed", None)  # unified_rw_reporting=both: the sum of the others
     return FioJob(
@@ -210,7 +210,7 @@ def make_job(entry: FioJsonJob, common: Mapping[str, object], *, with_details: b
         direct=first_option("direct"),
         size=first_option("size", "filesize"),
         runtime=first_option("runtime", "timeout"),
-        mix=_read_share(first_option("rwmixread"), first_option("rwmixwrite")),
+        mix=_read_percent(first_option("rwmixread"), first_option("rwmixwrite")),
         place=first_option("filename", "directory"),
         options_known=bool(options),
         elapsed_s=parse_number(entry.elapsed),
@@ -218,7 +218,7 @@ def make_job(entry: FioJsonJob, common: Mapping[str, object], *, with_details: b
         rates=rates,
         sync=_sync_latency(entry.sync),
         other_options=_significant_options(options),
-        invalid=_invalid_reason(entry),
+        invalid=_invalid_job_reason(entry),
     )
 
 
@@ -232,17 +232,17 @@ def _significant_options(options: Mapping[str, object]) -> dict[str, str]:
         is_neutral = name in settings.neutral or name.startswith(settings.neutral_beginnings)
         if is_neutral or (name in settings.zero_is_off and text in ("0", "none", "false")):
             continue
-        others[name] = _spell_value(text)
+        others[name] = _one_spelling(text)
     return others
 
 
-def _spell_value(text: str) -> str:
+def _one_spelling(text: str) -> str:
     """`4096` and `4k` alike; a word as it is."""
     value = parse_byte_size(text)
     return str(value) if value is not None else text.lower()
 
 
-def _invalid_reason(entry: FioJsonJob) -> str:
+def _invalid_job_reason(entry: FioJsonJob) -> str:
     steady = entry.steadystate
     if steady is not None and steady.attained in (0, False):
         return f"steady state not attained: {str(steady.criterion)[:40]} reached, {str(steady.ss)[:40]} asked for"
@@ -270,7 +270,7 @@ def _read_percentiles(latency: FioLatency, to_ns: float) -> dict[str, float]:
     return percentiles
 
 
-def _read_share(reads: str | None, writes: str | None) -> str | None:
+def _read_percent(reads: str | None, writes: str | None) -> str | None:
     """Per cent of reads. Of both fio takes the later one (HOWTO, rwmixwrite); here it is that of writes."""
     share = parse_integer(writes)
     return str(100 - share) if share is not None and 0 <= share <= 100 else reads
@@ -302,7 +302,7 @@ def job_conditions(job: FioJob) -> dict[str, str]:
         | {
             "direct": "1" if job.direct in ("1", "true") else "0",
             "size": _size_text(job.size) if job.size else "not given",
-            "runtime": _time_text(job.runtime) if job.runtime else "not given",
+            "runtime": _time_text_in_s(job.runtime) if job.runtime else "not given",
         }
     )
 
@@ -316,13 +316,13 @@ def _size_text(text: str) -> str:
 _SECONDS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "ms": 1e-3}
 
 
-def _time_text(text: str) -> str:
+def _time_text_in_s(text: str) -> str:
     match = re.fullmatch(r"(\d{1,9})([a-z]{0,3})", text.strip().lower())
     factor = _SECONDS.get(match[2]) if match else None
     return f"{int(match[1]) * factor:g} s" if match and factor is not None else text
 
 
-def _read_rate(part: FioDirection | None, with_details: bool) -> FioRate | None:
+def _rate_if_moved(part: FioDirection | None, with_details: bool) -> FioRate | None:
     """None where this direction moved nothing."""
     if part is None:
         return None

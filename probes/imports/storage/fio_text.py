@@ -43,7 +43,7 @@ _THOUSANDS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 _MAX_JOBS = 1000
 
 
-class _PrintedPart:
+class _PrintedDirection:
     """One direction of the job that is being read."""
 
     def __init__(self, iops: float, kib_s: float, runtime_ms: float) -> None:
@@ -72,11 +72,11 @@ class _PrintedJob:
         # the same again is what `--status-interval` prints on the way
         self.key = match[1], match[2], match[5]
         self.ended = match[6].strip()
-        self.parts: dict[str, _PrintedPart] = {}
+        self.parts: dict[str, _PrintedDirection] = {}
         self.sync_ns: float | None = None
         self.syncs: int | None = None
         self.sync_percentiles: dict[str, float] = {}
-        self._now: _PrintedPart | None = None
+        self._now: _PrintedDirection | None = None
         self._ranks: dict[str, float] | None = None  # where the percentiles that follow belong
         self._unit = 0.0
 
@@ -86,7 +86,7 @@ class _PrintedJob:
                 float(match["iops"]) * _THOUSANDS[match["k"]],
                 float(match["rate"]) * _KIB[match["unit"]],
             )
-            self._now = self.parts[match["way"]] = _PrintedPart(iops, kib_s, float(match["ms"]))
+            self._now = self.parts[match["way"]] = _PrintedDirection(iops, kib_s, float(match["ms"]))
             self._ranks, self._unit = self._now.percentiles, 0.0
         elif (match := _ISSUED.match(line)) is not None:
             for direction, count in zip(("read", "write", "trim"), match.groups()[:3], strict=True):
@@ -97,9 +97,9 @@ class _PrintedJob:
             self.sync_ns = float(match[2]) * (1000 if match[3] else 1) * _NS[match[1]]
             self._now, self._ranks = None, self.sync_percentiles
         else:
-            self._read_detail(line)
+            self._read_latency_line(line)
 
-    def _read_detail(self, line: str) -> None:
+    def _read_latency_line(self, line: str) -> None:
         if self._now is not None and (match := _LATENCY.match(line)):
             self._now.mean_ns[match[1]] = float(match[3]) * (1000 if match[4] else 1) * _NS[match[2]]
         elif match := _PERCENTILES.match(line):

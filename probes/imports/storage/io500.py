@@ -97,17 +97,17 @@ def _read_summary(source: ImportSource) -> ImportResult:
     return _make_result(phases, scores, version=version, mode=mode, errors=errors, broken=broken, runs=runs)
 
 
-def _make_phase(match: re.Match[str]) -> Io500Phase | None:
-    value = parse_printed_number(match[4], significant=6)
+def _make_phase(phase_line: re.Match[str]) -> Io500Phase | None:
+    value = parse_printed_number(phase_line[4], significant=6)
     if value is None:
         return None
-    counted = match[1] == "RESULT"
-    name = match[3].replace("_", "-")
-    bad = match[2] is not None or "INVALID" in match[7].upper()
-    unit = "kIOPS" if match[5].lower() == "kiops" else "GiB/s"
+    counted = phase_line[1] == "RESULT"
+    name = phase_line[3].replace("_", "-")
+    bad = phase_line[2] is not None or "INVALID" in phase_line[7].upper()
+    unit = "kIOPS" if phase_line[5].lower() == "kiops" else "GiB/s"
     return Io500Phase(
-        name=name, value=value.value, half=value.half, text=match[4], unit=unit,
-        seconds=parse_number(match[6]), counted=counted, invalid=bad,
+        name=name, value=value.value, half=value.half, text=phase_line[4], unit=unit,
+        seconds=parse_number(phase_line[6]), counted=counted, invalid=bad,
     )  # fmt: skip
 
 

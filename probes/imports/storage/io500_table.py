@@ -34,7 +34,7 @@ class Io500Table(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     runs: tuple[Io500Run, ...] = ()
 
 
-def _first_row(source: ImportSource) -> list[str]:
+def _first_row_of_tabs(source: ImportSource) -> list[str]:
     for line in source.head.split(b"\n", 50)[:50]:
         if line.strip() and not line.startswith(b"#"):
             return line.decode("utf-8", "backslashreplace").rstrip("\r").split("\t")
@@ -42,7 +42,7 @@ def _first_row(source: ImportSource) -> list[str]:
 
 
 def is_io500_table(source: ImportSource) -> bool:
-    head = _first_row(source)
+    head = _first_row_of_tabs(source)
     corners = [c for c in head if _COLUMN.match(c)]
     if any("ior" in c for c in corners) and any("mdtest" in c for c in corners):
         return True
@@ -54,7 +54,7 @@ def parse_io500_table(source: ImportSource) -> ImportResult:
         : _MAX_RUNS + 1
     ]
     head = [name.strip() for name in rows[0]] if rows else [""]
-    detail = _read_by_column(head, rows[1:]) if head[0] == "phase" else _read_by_line(head, rows[1:])
+    detail = _read_run_a_column(head, rows[1:]) if head[0] == "phase" else _read_run_a_line(head, rows[1:])
     if not any(run.values for run in detail.runs):
         raise ImportRefusedError("IO500 table: no value in it", "give one run a line under the header")
     several = len(detail.runs) > 1
@@ -104,7 +104,7 @@ def read_column_results(source: ImportSource) -> dict[str, ImportResult]:
     }
 
 
-def _read_by_line(head: list[str], rows: list[list[str]]) -> Io500Table:
+def _read_run_a_line(head: list[str], rows: list[list[str]]) -> Io500Table:
     phases_by_column: dict[int, tuple[str, str]] = {}
     for i, column in enumerate(head[:200]):
         if match := _COLUMN.match(column):
@@ -120,7 +120,7 @@ def _read_by_line(head: list[str], rows: list[list[str]]) -> Io500Table:
     return Io500Table(series=True, units=dict(phases_by_column.values()), runs=tuple(runs))
 
 
-def _read_by_column(head: list[str], rows: list[list[str]]) -> Io500Table:
+def _read_run_a_column(head: list[str], rows: list[list[str]]) -> Io500Table:
     columns: list[dict[str, float]] = [{} for _ in head[1:_MAX_RUNS]]
     units: dict[str, str] = {}
     for row in rows[:200]:

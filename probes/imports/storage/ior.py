@@ -134,9 +134,9 @@ class _IorReader:
         elif word == "Operation" and "Max(MiB)" in text:
             self._summary, self._columns = text.split(), []
         elif word in OPERATIONS and self._columns:
-            self._add_row(text)
+            self._add_table_row(text)
         elif word in OPERATIONS and self._summary:
-            self._read_summary(text)
+            self._read_summary_line(text)
         elif match := _MAX.match(text):
             value = parse_number(match[2])
             if value is not None:
@@ -148,12 +148,12 @@ class _IorReader:
         elif not self._columns and (match := _OPTION.match(line)):
             self._read_option(match[1].strip(), match[2])
 
-    def _add_row(self, text: str) -> None:
+    def _add_table_row(self, text: str) -> None:
         row = make_row(dict(zip(self._columns, text.split(), strict=False)), TEXT_COLUMNS)
         if row is not None and len(self.run.rows) < _MAX_ROWS:
             self.run.rows.append(row)
 
-    def _read_summary(self, text: str) -> None:
+    def _read_summary_line(self, text: str) -> None:
         fields = text.split()
         best = parse_number(fields[1]) if len(fields) > 1 else None
         if best is not None:
@@ -371,7 +371,7 @@ def parse_ior_json(source: ImportSource) -> ImportResult:
         run.rows = [
             row for item in _flatten_rows(test.get("Results")) if (row := make_row(item, _JSON_NAMES))
         ]
-        _add_summary(run, document.get("summary"), test.get("TestID"))
+        _add_json_summary(run, document.get("summary"), test.get("TestID"))
         runs.append(run)
     return make_result(runs, "ior-json")
 
@@ -386,7 +386,7 @@ def _flatten_rows(results: Json) -> list[dict[str, Json]]:
     return [row for row in rows if isinstance(row, dict)][:_MAX_ROWS]
 
 
-def _add_summary(run: IorRun, summary: Json, test: Json) -> None:
+def _add_json_summary(run: IorRun, summary: Json, test: Json) -> None:
     for item in summary[:_MAX_ROWS] if isinstance(summary, list) else []:
         if not isinstance(item, dict) or item.get("TestID") != test:
             continue

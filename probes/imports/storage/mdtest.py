@@ -91,25 +91,25 @@ def parse_mdtest(source: ImportSource) -> ImportResult:
         elif line.startswith("-- finished"):
             runs[-1].finished, table = True, ""
         elif table and (match := _ROW.match(line)):
-            _add_row(runs[-1], table, match, zero)
+            _add_rate_or_time(runs[-1], table, match, zero)
     return _make_result(runs)
 
 
-def _add_row(run: MdtestRun, table: str, match: re.Match[str], zero: set[str]) -> None:
+def _add_rate_or_time(run: MdtestRun, table: str, match: re.Match[str], zero_names: set[str]) -> None:
     values = [parse_number(match[i]) for i in range(2, 6)]  # the last is their deviation
     if values[0] is None or values[1] is None or values[2] is None:
         return
     name = match[1]
     if not any(values):
         if table == "rate":
-            zero.add(name)
+            zero_names.add(name)
         return
     stat = MdtestStat(max=values[0], min=values[1], mean=values[2])
     if table == "rate":
         run.rate[name] = stat
     else:
         run.time[name] = stat
-        if name in zero:
+        if name in zero_names:
             run.not_computed.append(name)
 
 
@@ -202,7 +202,7 @@ def parse_mdtest_ranks(source: ImportSource) -> ImportResult:
         if fields[:2] == ["rank", "items"]:
             columns = [(_phase_name(n), at) for at, n in enumerate(fields) if n.startswith("rate-")]
         elif fields[:1] == ["all"] and columns and len(runs) < _MAX_RANK_RUNS:
-            runs.append(_read_all_ranks(fields, columns))
+            runs.append(_parse_all_ranks(fields, columns))
         elif runs and columns and (rank := parse_integer(fields[0] if fields else None)) is not None:
             _add_rank_row(runs[-1], rank, fields, columns)
     measured = [run for run in runs if run.rate]
@@ -219,7 +219,7 @@ def _phase_name(column: str) -> str:
     return column.removeprefix("rate-").strip().rstrip(":").strip()[:60]
 
 
-def _read_all_ranks(fields: list[str], columns: list[tuple[str, int]]) -> MdtestRanks:
+def _parse_all_ranks(fields: list[str], columns: list[tuple[str, int]]) -> MdtestRanks:
     run = MdtestRanks(items=parse_integer(fields[1]) if len(fields) > 1 else None)
     for name, at in columns:
         rate, seconds = _read_rate_and_seconds(fields, at)

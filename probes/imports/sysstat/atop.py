@@ -62,7 +62,7 @@ def load_labels() -> dict[str, AtopLabel]:
 
 
 def parse_atop(source: ImportSource) -> ImportResult:
-    return parse_atop_lines(_lines_that_count(source.data))
+    return parse_atop_lines(_lines_that_say_something(source.data))
 
 
 # Of a day most lines are of processes that did nothing, and of labels that are not read: skipped in runs, a sample's at
@@ -76,7 +76,7 @@ _COUNTING_LINE = re.compile(
 )  # fmt: skip
 
 
-def _lines_that_count(data: bytes) -> Iterator[str]:
+def _lines_that_say_something(data: bytes) -> Iterator[str]:
     """Yield the lines that say something; all of the first sample, which tells what the file holds."""
     first = data.find(b"\nSEP\n", data.find(b"\nSEP\n") + 1) + 1
     for line in data[:first].split(b"\n"):
@@ -99,13 +99,13 @@ def parse_atop_lines(lines: Iterable[str], zone: str = "") -> ImportResult:
     facts = [*make_facts(("threads", reader.cpus), subject="cpu"), *make_facts(("samples", samples))]
     return ImportResult(
         kind="atop", tool="atop", host=reader.host, began=date_to_iso(reader.first_time), facts=tuple(facts),
-        measures=tuple(_mean_measures(all_series)), times=reader.commands.clock.times(zone), series=all_series,
+        measures=tuple(_measures_of_means(all_series)), times=reader.commands.clock.times(zone), series=all_series,
         troubles=tuple(make_troubles(("sysstat.left-out", reader.table.left_out))),
         recomputed=("means from the samples",),
     )  # fmt: skip
 
 
-def _mean_measures(all_series: Sequence[SampleSeries]) -> Iterator[ImportedMeasure]:
+def _measures_of_means(all_series: Sequence[SampleSeries]) -> Iterator[ImportedMeasure]:
     for series in all_series:
         mean = sum(series.values) / len(series.values) if series.values else 0.0
         if mean or series.subject in ("CPU", "host"):
@@ -143,7 +143,7 @@ class _AtopReader:
             # most lines of `-P ALL` are not read
             is_read = line[:3] in self._columns or line[:3] in ("PRC", "PRD")
             if is_read and (line.startswith(self._head, 3) or self._begin_sample(line)):
-                self._read_label(line[:3], line[3 + len(self._head) :])
+                self._read_labelled_line(line[:3], line[3 + len(self._head) :])
 
     def _begin_sample(self, line: str) -> bool:
         match = _HEAD.match(line)
@@ -156,13 +156,13 @@ class _AtopReader:
         self.host, self.first_time = self.host or match[2][:200], self.first_time or time_text
         return True
 
-    def _read_label(self, label: str, rest: str) -> None:
+    def _read_labelled_line(self, label: str, rest: str) -> None:
         if label in ("PRC", "PRD"):
             self._read_process(label, rest)
             return
         words = rest.split(None, 40)[:40]
         if label == "CPU":
-            self._read_cpus([parse_number(word) for word in words])
+            self._add_cpu_shares([parse_number(word) for word in words])
         elif label == "CPL" and len(words) > 1 and (load := parse_number(words[1])) is not None:
             self._add_value("host", "load", "", load)
         elif label == "NET" and words[:1] == ["upper"]:
@@ -176,7 +176,7 @@ class _AtopReader:
             if count is not None and count >= 0:  # -1: the kernel does not have it
                 self._add_value(subject, metric, unit, count * factor / self._interval_s)
 
-    def _read_cpus(self, values: Sequence[float | None]) -> None:
+    def _add_cpu_shares(self, values: Sequence[float | None]) -> None:
         ticks = values[2 : 2 + len(_CPU_SHARES)]
         total = sum(tick for tick in ticks if tick is not None)
         if len(ticks) == len(_CPU_SHARES) and total > 0 and None not in ticks:
@@ -215,23 +215,23 @@ _MIN_SINCE_BOOT = 3  # times the length of the next sample
 
 
 def parse_atop_json(source: ImportSource) -> ImportResult:
-    return parse_atop_lines(_text_lines(source), zone="UTC")
+    return parse_atop_lines(_json_as_text_lines(source), zone="UTC")
 
 
-def _text_lines(source: ImportSource) -> Iterator[str]:
-    for number, (sample, after) in enumerate(pairwise(chain(_read_samples(source), [{}]))):
+def _json_as_text_lines(source: ImportSource) -> Iterator[str]:
+    for number, (sample, after) in enumerate(pairwise(chain(_read_json_samples(source), [{}]))):
         length_s, next_s = (parse_number(document.get("elapsed")) or 0.0 for document in (sample, after))
         time_s = parse_number(sample.get("timestamp")) or 0.0
         is_since_boot = number == 0 and 0 < _MIN_SINCE_BOOT * next_s <= length_s
         if not is_since_boot and 0 < time_s < _MAX_TIME_S:
             host = (json_text.text_or_number(sample.get("host")) or "-").replace(" ", "_")
             clock = f"{datetime.fromtimestamp(time_s, UTC):%Y/%m/%d %H:%M:%S}"
-            for label, rest in chain(_host_fields(sample), _process_fields(sample)):
+            for label, rest in chain(_host_labels_and_fields(sample), _process_labels_and_fields(sample)):
                 yield f"{label} {host} {time_s:.0f} {clock} {length_s:.0f} {rest}"
             yield "SEP"
 
 
-def _read_samples(source: ImportSource) -> Iterator[dict[str, Json]]:
+def _read_json_samples(source: ImportSource) -> Iterator[dict[str, Json]]:
     """atop cuts command lines within a character. Raises ImportRefusedError for a line that is no JSON.
 
     A last line that ends early, as a killed atop leaves it, is left out.
@@ -245,23 +245,23 @@ def _read_samples(source: ImportSource) -> Iterator[dict[str, Json]]:
                 raise
 
 
-def _host_fields(sample: dict[str, Json]) -> Iterator[tuple[str, str]]:
+def _host_labels_and_fields(sample: dict[str, Json]) -> Iterator[tuple[str, str]]:
     """Yield (label, fields); -1 is a count that is not known, as atop prints it."""
     for label, kind in load_labels().items():
-        for body in _entries(sample.get(label)):
+        for body in _dicts_in(sample.get(label)):
             yield label, " ".join(str(body.get(name, -1)) for name in kind.fields.split())
     again = mapping_or_empty(sample.get("NET_GENERAL")).get("retransSegsTCP", -1)
     yield "NET", f"upper {'-1 ' * 13}{again}"
 
 
-def _process_fields(sample: dict[str, Json]) -> Iterator[tuple[str, str]]:
+def _process_labels_and_fields(sample: dict[str, Json]) -> Iterator[tuple[str, str]]:
     hertz = mapping_or_empty(sample.get("CPU")).get("hertz", 100)
     names = {
         entry.get("pid"): f"{entry.get('name')} {entry.get('state')}"
-        for entry in reversed(list(_entries(sample.get("PRG"))))
+        for entry in reversed(list(_dicts_in(sample.get("PRG"))))
     }
-    moved = {entry.get("pid"): entry for entry in reversed(list(_entries(sample.get("PRD"))))}
-    for entry in _entries(sample.get("PRC")):
+    moved = {entry.get("pid"): entry for entry in reversed(list(_dicts_in(sample.get("PRD"))))}
+    for entry in _dicts_in(sample.get("PRC")):
         pid = entry.get("pid")
         if entry.get("isproc") and pid in names:
             yield "PRC", f"{pid} {names[pid]} {hertz} {entry.get('utime')} {entry.get('stime')}"
@@ -269,6 +269,6 @@ def _process_fields(sample: dict[str, Json]) -> Iterator[tuple[str, str]]:
                 yield "PRD", f"{pid} {names[pid]} - y - {own.get('rsz')} - {own.get('wsz')}"
 
 
-def _entries(body: Json) -> Iterator[dict[str, Json]]:
+def _dicts_in(body: Json) -> Iterator[dict[str, Json]]:
     """An object, or each of a list of them."""
     return (entry for entry in (body if isinstance(body, list) else [body]) if isinstance(entry, dict))

@@ -30,7 +30,7 @@ def is_iostat_output(source: ImportSource) -> bool:
     return any(b"r/s" in line or b"tps" in line for line in tables)
 
 
-def _parse_human(column: str, text: str) -> float | None:
+def _parse_with_suffix(column: str, text: str) -> float | None:
     """`5.3k` of a column in kB are 5.3 kB, `1.2M` 1228.8; of another column the number as it is."""
     word = text.removesuffix("%")
     scale = _KB.get(word[-1:]) if "kB" in column or column.endswith("-sz") else None
@@ -38,7 +38,7 @@ def _parse_human(column: str, text: str) -> float | None:
     return value * (scale or 1.0) if value is not None else None
 
 
-def _table_kind(fields: Sequence[str]) -> str:
+def _kind_of_table_begun(fields: Sequence[str]) -> str:
     """Return what table begins with this line: "cpu", or the disks' by its first column; "" where none begins."""
     if fields[0] == "avg-cpu:":
         return "cpu"
@@ -60,7 +60,7 @@ def parse_iostat(source: ImportSource) -> ImportResult:
     for line in source.read_lines():
         fields = line.split()
         if since_boot_again is not None and fields and fields[0] != "Linux":
-            kind = _table_kind(fields)
+            kind = _kind_of_table_begun(fields)
             if kind not in since_boot_again:
                 since_boot_again |= {kind} - {""}
                 continue
@@ -97,7 +97,7 @@ def parse_iostat(source: ImportSource) -> ImportResult:
             if table == "human":
                 device, names, texts = fields[-1], columns[:-1], fields[:-1]
                 pairs = zip(names, texts, strict=True)
-                values = {c: value for c, text in pairs if (value := _parse_human(c, text)) is not None}
+                values = {c: value for c, text in pairs if (value := _parse_with_suffix(c, text)) is not None}
             else:
                 device, values = fields[0], float_fields(dict(zip(columns[1:], fields[1:], strict=True)))
             tables.add("disk", f"disk:{device[:120]}", values, float(blocks) if at_s is None else at_s)

@@ -75,11 +75,11 @@ class _SarReader:
 
     def read_waiting(self) -> None:
         waiting, self._waiting = self._waiting, []
-        if waiting and not self._read_all(waiting):
+        if waiting and not self._read_alike_lines(waiting):
             for line in waiting:
                 self._read_line(line)
 
-    def _read_all(self, lines: list[str]) -> bool:
+    def _read_alike_lines(self, lines: list[str]) -> bool:
         """False where they are not all alike."""
         has_subject = self._prefix is not None
         try:

@@ -23,7 +23,7 @@ _SUBJECT = {
 _EACH_REPORT_SINCE_BOOT = ("iostat", "mpstat")
 
 
-class _Host(msgspec.Struct):
+class _SysstatHost(msgspec.Struct):
     nodename: Json = None
     release: Json = None
     machine: Json = None
@@ -33,12 +33,12 @@ class _Host(msgspec.Struct):
     statistics: list[msgspec.Raw] = []
 
 
-class _Hosts(msgspec.Struct):
-    hosts: list[_Host]
+class _SysstatHosts(msgspec.Struct):
+    hosts: list[_SysstatHost]
 
 
 class _SysstatDocument(msgspec.Struct):
-    sysstat: _Hosts
+    sysstat: _SysstatHosts
 
 
 def parse_sadf(source: ImportSource) -> ImportResult:

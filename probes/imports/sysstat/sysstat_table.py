@@ -118,7 +118,7 @@ class SysstatTables:
 
     def add_averages(self, activity: str, subject: str, values: Mapping[str, float]) -> None:
         """The means that the tool itself printed."""
-        columns = self._columns_of_new_or_known(activity, subject)
+        columns = self._columns_or_none_if_full(activity, subject)
         if columns is not None:
             for name, value in list(values.items())[:200]:
                 columns.setdefault(name, SampleStat()).average = value
@@ -127,15 +127,15 @@ class SysstatTables:
         self, activity: str, subject: str, columns: Mapping[str, Sequence[float]], at_s: Sequence[float]
     ) -> None:
         """Many samples at once."""
-        subject_columns = self._columns_of_new_or_known(activity, subject)
+        subject_columns = self._columns_or_none_if_full(activity, subject)
         if subject_columns is None:
             return
         for name, values in columns.items():
             subject_columns.setdefault(name, SampleStat()).add_all(values)
             if at_s:
-                self._add_series(activity, subject, name, at_s, values)
+                self._add_to_series(activity, subject, name, at_s, values)
 
-    def _columns_of_new_or_known(self, activity: str, subject: str) -> dict[str, SampleStat] | None:
+    def _columns_or_none_if_full(self, activity: str, subject: str) -> dict[str, SampleStat] | None:
         table = self.tables.setdefault(activity, {})
         if subject not in table:
             if self._subjects >= _MAX_SUBJECTS:
@@ -144,7 +144,7 @@ class SysstatTables:
             self._subjects += 1
         return table.setdefault(subject, {})
 
-    def _add_series(
+    def _add_to_series(
         self, activity: str, subject: str, column: str, at_s: Sequence[float], values: Sequence[float]
     ) -> None:
         meaning = _find_meaning(activity, subject, column)

@@ -48,7 +48,7 @@ def read_attribute_file(path: str, wanted: Wanted) -> BiosAttributes | Absent:
         data = data.decode("utf-16", "replace").encode()
     data = data.removeprefix(codecs.BOM_UTF8)
     # A NUL stands in no text: random bytes would match a line's pattern somewhere.
-    attributes, sure = ({}, False) if b"\0" in data else _parse_attributes(decode_host_text(data))
+    attributes, sure = ({}, False) if b"\0" in data else _values_and_is_vendor_form(decode_host_text(data))
     vendor = attributes.pop("", "")
     if not attributes or not (sure or any(map(wanted, attributes))):
         return Absent(
@@ -65,20 +65,20 @@ def read_attribute_file(path: str, wanted: Wanted) -> BiosAttributes | Absent:
     return BiosAttributes(source=path, values=values, vendor=str(vendor), pending=pending)
 
 
-def _parse_attributes(text: str) -> tuple[dict[str, object], bool]:
+def _values_and_is_vendor_form(text: str) -> tuple[dict[str, object], bool]:
     """Names and values, and whether the form is a vendor's own, so that names which nobody here knows count too."""
     import html  # its table of names takes 2 ms
 
-    values, attributes = _parse_json(text)
+    values, attributes = _parse_json_and_has_attributes(text)
     if values:
         return values, attributes
     for pattern in (_DELL_XML, _SUM_XML):
         if pairs := pattern.findall(text):
             return {html.unescape(name).strip(): html.unescape(value).strip() for name, value in pairs}, True
-    return _parse_lines(text), False
+    return _parse_assignments(text), False
 
 
-def _parse_lines(text: str) -> dict[str, object]:
+def _parse_assignments(text: str) -> dict[str, object]:
     """`name = value`, split by hand: on a file of nothing but blanks a pattern tries for hours."""
     attributes: dict[str, object] = {}
     for line in text.splitlines():
@@ -89,7 +89,7 @@ def _parse_lines(text: str) -> dict[str, object]:
     return attributes
 
 
-def _parse_json(text: str) -> tuple[dict[str, object], bool]:
+def _parse_json_and_has_attributes(text: str) -> tuple[dict[str, object], bool]:
     """`{"Attributes": {...}}` to a depth of three, a bare object, or ilorest's list of such. "" is the vendor."""
     try:
         document = json.loads(text)

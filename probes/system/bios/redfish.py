@@ -83,7 +83,7 @@ def find_bmc_credentials(machine: str) -> Credentials | Absent:
         return Credentials(user, password)
     path = os.environ.get("NETRC") or str(Path("~/.netrc").expanduser())
     try:
-        entry = _private_netrc(path).authenticators(machine)
+        entry = _read_private_netrc(path).authenticators(machine)
     except FileNotFoundError:
         entry = None
     except PermissionError as error:
@@ -100,7 +100,7 @@ def find_bmc_credentials(machine: str) -> Credentials | Absent:
     return Credentials(entry[0], entry[2])
 
 
-def _private_netrc(path: str) -> netrc.netrc:
+def _read_private_netrc(path: str) -> netrc.netrc:
     """The library looks at the rights of ~/.netrc only, and not before it reads. Raises OSError, NetrcParseError."""
     fd = open_trusted_regular(path)
     try:
@@ -148,7 +148,7 @@ def redfish_url_problem(url: str, ca_file: str | None = None) -> str:
     may hold a password); empty where all is well.
     """
     try:
-        _make_context(_parse_url(url), ca_file)
+        _make_tls_context(_parse_redfish_url(url), ca_file)
     except _BmcError as failed:
         return failed.absent.reason
     return ""
@@ -160,15 +160,15 @@ def read_redfish_bios(
     """The wanted attributes of the one system of the service, or of the one that the URL names. Never raises."""
     outcome: list[BiosAttributes | Absent] = []
     try:
-        place = _parse_url(url)
+        place = _parse_redfish_url(url)
         login = find_bmc_credentials(place.name)
         if isinstance(login, Absent):
             return login
-        client = _RedfishClient(place, login, _make_context(place, ca_file), time.monotonic() + within_s)
+        client = _RedfishClient(place, login, _make_tls_context(place, ca_file), time.monotonic() + within_s)
     except _BmcError as failed:
         return failed.absent
     # A name server or a controller that drips bytes can hold a read for ever: the thread is left behind then.
-    worker = threading.Thread(target=lambda: outcome.append(_fetch_bios(client, wanted)), daemon=True)
+    worker = threading.Thread(target=lambda: outcome.append(_bios_and_close(client, wanted)), daemon=True)
     worker.start()
     worker.join(within_s + 0.5)
     if outcome:
@@ -177,7 +177,7 @@ def read_redfish_bios(
     return Absent(f"{place.address_text} did not answer within {within_s:g} s", "timeout", place.address_text)
 
 
-def _fetch_bios(client: _RedfishClient, wanted: Wanted) -> BiosAttributes | Absent:
+def _bios_and_close(client: _RedfishClient, wanted: Wanted) -> BiosAttributes | Absent:
     try:
         return _read_bios(client, wanted)
     except _BmcError as failed:
@@ -186,7 +186,7 @@ def _fetch_bios(client: _RedfishClient, wanted: Wanted) -> BiosAttributes | Abse
         client.close_connection()
 
 
-def _parse_url(url: str) -> _RedfishAddress:
+def _parse_redfish_url(url: str) -> _RedfishAddress:
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -210,7 +210,7 @@ def _parse_url(url: str) -> _RedfishAddress:
     return _RedfishAddress(secure, parts.hostname, port or (443 if secure else 80), path)
 
 
-def _make_context(place: _RedfishAddress, ca_file: str | None) -> ssl.SSLContext | None:
+def _make_tls_context(place: _RedfishAddress, ca_file: str | None) -> ssl.SSLContext | None:
     if not place.secure:
         return None
     try:
@@ -241,7 +241,7 @@ class _RedfishClient:
             raise _BmcError(
                 f"{self._place.address_text} points to a place outside its Redfish service", "invalid"
             )
-        data = self._read_answer(path)
+        data = self._get_body(path)
         try:
             document = json.loads(data)
         except (ValueError, RecursionError):
@@ -261,7 +261,7 @@ class _RedfishClient:
             except OSError:
                 pass
 
-    def _read_answer(self, path: str) -> bytes:
+    def _get_body(self, path: str) -> bytes:
         address, left = self._place.address_text, max(0.1, self._deadline - time.monotonic())
         name, port = self._place.name, self._place.port
         connection = (
@@ -274,8 +274,8 @@ class _RedfishClient:
             headers = {"Authorization": self._login.authorization_header(), "Accept": "application/json"}
             connection.request("GET", path, headers={**headers, "Accept-Encoding": "identity"})
             answer = connection.getresponse()
-            _check_status(answer.status, address)
-            return self._read_body(answer)
+            _raise_for_status(answer.status, address)
+            return self._read_limited_body(answer)
         except ssl.SSLCertVerificationError as error:
             raise _BmcError(
                 f"{address}: its certificate is not trusted ({error.verify_message[:120]}); name its authority with "
@@ -299,7 +299,7 @@ class _RedfishClient:
         finally:
             connection.close()
 
-    def _read_body(self, answer: http.client.HTTPResponse) -> bytes:
+    def _read_limited_body(self, answer: http.client.HTTPResponse) -> bytes:
         data = bytearray()
         while part := answer.read1(1 << 16):
             data += part
@@ -313,7 +313,7 @@ class _RedfishClient:
         return bytes(data)
 
 
-def _check_status(status: int, address: str) -> None:
+def _raise_for_status(status: int, address: str) -> None:
     if status in (401, 403):
         raise _BmcError(f"{address} does not accept the user and password (HTTP {status})", "permission")
     if status == 404:
@@ -324,8 +324,8 @@ def _check_status(status: int, address: str) -> None:
 
 def _read_bios(client: _RedfishClient, wanted: Wanted) -> BiosAttributes:
     place = client._place
-    system = client.get(_system_path(client, place))
-    bios = client.get(_follow_link(system.get("Bios"), "its system has no BIOS resource", place))
+    system = client.get(_find_system_path(client, place))
+    bios = client.get(_link_path(system.get("Bios"), "its system has no BIOS resource", place))
     attributes = bios.get("Attributes")
     if not isinstance(attributes, dict):
         raise _BmcError(f"{place.address_text}: its BIOS resource has no attributes", "unsupported")
@@ -333,17 +333,17 @@ def _read_bios(client: _RedfishClient, wanted: Wanted) -> BiosAttributes:
     return BiosAttributes(
         source=place.address_text,
         values=values,
-        vendor=_short_text(system.get("Manufacturer")),
-        model=_short_text(system.get("Model")),
-        pending=_read_pending(client, bios, values, wanted),
+        vendor=_cut_text_or_empty(system.get("Manufacturer")),
+        model=_cut_text_or_empty(system.get("Model")),
+        pending=_read_pending_changes(client, bios, values, wanted),
     )
 
 
-def _system_path(client: _RedfishClient, place: _RedfishAddress) -> str:
+def _find_system_path(client: _RedfishClient, place: _RedfishAddress) -> str:
     if "/Systems/" in place.path:
         return place.path
     root = client.get("/redfish/v1/")
-    collection = client.get(_follow_link(root.get("Systems"), "the service has no systems", place))
+    collection = client.get(_link_path(root.get("Systems"), "the service has no systems", place))
     members = collection.get("Members")
     if not isinstance(members, list) or not members:
         raise _BmcError(f"{place.address_text}: the service has no systems", "unsupported")
@@ -352,23 +352,23 @@ def _system_path(client: _RedfishClient, place: _RedfishAddress) -> str:
             f"{place.address_text} has {len(members)} systems: name one, https://{place.name}/redfish/v1/Systems/ID",
             "invalid",
         )
-    return _follow_link(members[0], "the service has no systems", place)
+    return _link_path(members[0], "the service has no systems", place)
 
 
-def _follow_link(value: object, missing: str, place: _RedfishAddress) -> str:
+def _link_path(value: object, missing_text: str, place: _RedfishAddress) -> str:
     path = value.get("@odata.id") if isinstance(value, dict) else None
     if not isinstance(path, str):
-        raise _BmcError(f"{place.address_text}: {missing}", "unsupported")
+        raise _BmcError(f"{place.address_text}: {missing_text}", "unsupported")
     return path
 
 
-def _read_pending(
+def _read_pending_changes(
     client: _RedfishClient, bios: dict[str, Json], values: dict[str, str], wanted: Wanted
 ) -> dict[str, str]:
     """Return what a restart will change. A controller that does not tell has nothing pending that we could know."""
     settings = bios.get("@Redfish.Settings")
     try:
-        path = _follow_link(
+        path = _link_path(
             settings.get("SettingsObject") if isinstance(settings, dict) else None, "", client._place
         )
         later = client.get(path).get("Attributes")
@@ -378,5 +378,5 @@ def _read_pending(
     return {name: value for name, value in later_values.items() if name in values and values[name] != value}
 
 
-def _short_text(value: object) -> str:
+def _cut_text_or_empty(value: object) -> str:
     return value[:MAX_VALUE_CHARACTERS] if isinstance(value, str) else ""

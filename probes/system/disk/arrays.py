@@ -85,7 +85,7 @@ def thin_pool_under(host: Host, name: str) -> ThinPool | None:
         uuid = host.read_word(f"/sys/block/{layer}/dm/uuid")
         if is_present(uuid) and uuid.endswith("-tpool"):
             label = host.read_word(f"/sys/block/{layer}/dm/name")
-            return _read_pool(host, layer, label if is_present(label) else layer)
+            return _read_thin_pool(host, layer, label if is_present(label) else layer)
     return None
 
 
@@ -104,7 +104,7 @@ def parse_thin_status(line: str) -> tuple[float, float, str] | None:
     return int(data[1]) / int(data[2]), int(metadata[1]) / int(metadata[2]), mode
 
 
-def _read_pool(host: Host, device: str, label: str) -> ThinPool:
+def _read_thin_pool(host: Host, device: str, label: str) -> ThinPool:
     source = f"dmsetup status {label}"
     text = (
         host.read_command("dmsetup", "status", label) if host.live else host.read_command("dmsetup", "status")

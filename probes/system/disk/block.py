@@ -95,7 +95,7 @@ Devices: TypeAlias = Mapping[str, BlockDevice]
 def block_devices(host: Host) -> dict[str, BlockDevice]:
     """Every disk and partition by kernel name, read once. Hidden NVMe paths are left out."""
     devices: dict[str, BlockDevice] = {}
-    for name, path in _disk_folders(host):
+    for name, path in _disk_names_and_folders(host):
         if host.read_file_text(f"{path}/hidden") == "1":
             continue
         disk = _read_disk(host, name, path)
@@ -137,7 +137,7 @@ def devices_directly_below(devices: Devices, name: str) -> tuple[str, ...]:
     return (device.parent,) if device.parent else device.slaves
 
 
-def _disk_folders(host: Host) -> list[tuple[str, str]]:
+def _disk_names_and_folders(host: Host) -> list[tuple[str, str]]:
     """Names and real folders. Some captured trees hold a device in only one of the two places."""
     folders: dict[str, str] = {}
     for place in ("/sys/block", "/sys/class/block"):
@@ -162,18 +162,18 @@ def _read_disk(host: Host, name: str, path: str) -> BlockDevice:
     backing = host.read_file_text(f"{path}/loop/backing_file")
     return BlockDevice(
         name=name,
-        devno=_read_devno(host, path),
+        devno=_read_devno_or_empty(host, path),
         path=path,
         kind=disk_kind,
         transport=disk_transport,
         model=model,
         size_bytes=size if isinstance(size, Absent) else size * SECTOR_BYTES,
-        rotational=_read_rotational(host, path, disk_kind, disk_transport, model),
+        rotational=_read_believable_rotational(host, path, disk_kind, disk_transport, model),
         scheduler=active,
         schedulers=offered,
         queue=queue_limits(host, path),
         numa_node=numa_node_of_device(host, folders[0] if folders else path),
-        link=_read_link(host, path, disk_transport, folders),
+        link=_bus_link(host, path, disk_transport, folders),
         slaves=slaves if is_present(slaves) and disk_kind != "loop" else (),
         label=label if is_present(label) else "",
         backing_file=backing if is_present(backing) else "",
@@ -192,7 +192,7 @@ def _read_partitions(host: Host, disk: BlockDevice) -> list[BlockDevice]:
         size = host.read_integer(f"{path}/size")
         changes = {
             "name": name,
-            "devno": _read_devno(host, path),
+            "devno": _read_devno_or_empty(host, path),
             "path": path,
             "kind": "partition",
             "size_bytes": size if isinstance(size, Absent) else size * SECTOR_BYTES,
@@ -205,7 +205,7 @@ def _read_partitions(host: Host, disk: BlockDevice) -> list[BlockDevice]:
     return parts
 
 
-def _read_devno(host: Host, path: str) -> str:
+def _read_devno_or_empty(host: Host, path: str) -> str:
     text = host.read_word(f"{path}/dev")
     return text if is_present(text) else ""
 
@@ -225,7 +225,7 @@ def _read_model(host: Host, name: str, path: str, folders: tuple[str, ...]) -> s
     return Absent(f"{name} reports no model", "unsupported", f"{path}/device/model")
 
 
-def _read_rotational(
+def _read_believable_rotational(
     host: Host, path: str, disk_kind: str, disk_transport: str | Absent, model: str | Absent
 ) -> bool | Absent:
     """The flag, where it can be believed: virtio says 1 on flash, a loop device copies it from its file's."""
@@ -259,7 +259,7 @@ def _read_rotational(
     return bool(flag)
 
 
-def _read_link(host: Host, path: str, transport: str | Absent, folders: tuple[str, ...]) -> BusLink | Absent:
+def _bus_link(host: Host, path: str, transport: str | Absent, folders: tuple[str, ...]) -> BusLink | Absent:
     if transport == "nvme" and folders:
         controller = folders[0].rsplit("/", 1)[-1].startswith("nvme")
         device = host.resolve_path(f"{folders[0]}/device") if controller else folders[0]

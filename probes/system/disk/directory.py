@@ -33,7 +33,7 @@ def directory_traits(path: str) -> dict[str, str]:
     except OSError:
         return {}
     try:
-        return _read_flags(fd) | _read_extents(fd)
+        return _read_inode_flags(fd) | _read_extent_traits(fd)
     finally:
         os.close(fd)
 
@@ -46,16 +46,16 @@ def device_number_of_path(path: str) -> int | None:
         return None
 
 
-def _read_flags(fd: int) -> dict[str, str]:
-    answer = _query_descriptor(fd, FS_IOC_GETFLAGS, bytes(8))  # declared as a long; the kernel writes an int
+def _read_inode_flags(fd: int) -> dict[str, str]:
+    answer = _ioctl_or_none(fd, FS_IOC_GETFLAGS, bytes(8))  # declared as a long; the kernel writes an int
     if answer is None:
         return {}
     (flags,) = _FLAGS.unpack_from(answer)
     return {words: "yes" if flags & bit else "no" for bit, words in _BY_FLAG.items()}
 
 
-def _read_extents(fd: int) -> dict[str, str]:
-    answer = _query_descriptor(fd, FS_IOC_FSGETXATTR, bytes(_XATTR.size))
+def _read_extent_traits(fd: int) -> dict[str, str]:
+    answer = _ioctl_or_none(fd, FS_IOC_FSGETXATTR, bytes(_XATTR.size))
     if answer is None:
         return {}
     flags, extent, _, project, copied = _XATTR.unpack(answer)
@@ -69,7 +69,7 @@ def _read_extents(fd: int) -> dict[str, str]:
     return traits
 
 
-def _query_descriptor(fd: int, request: int, room: bytes) -> bytes | None:
+def _ioctl_or_none(fd: int, request: int, room: bytes) -> bytes | None:
     try:
         return fcntl.ioctl(fd, request, room)
     except OSError:

@@ -50,7 +50,7 @@ def disk_counters(host: Host) -> dict[str, DiskCounters] | Absent:
     counters_by_name: dict[str, DiskCounters] = {}
     for line in text.splitlines():
         fields = line.split()
-        counters = _parse_counters(fields[3:])
+        counters = _parse_disk_counters(fields[3:])
         if counters is not None:
             counters_by_name[fields[2]] = counters
     return counters_by_name
@@ -64,7 +64,7 @@ def leaf_counters(host: Host, leaves: Sequence[str]) -> list[DiskCounters] | Non
     return [counters[leaf] for leaf in leaves]
 
 
-def _parse_counters(fields: list[str]) -> DiskCounters | None:
+def _parse_disk_counters(fields: list[str]) -> DiskCounters | None:
     # Fewer than 11 counters: the short lines that partitions had before Linux 2.6.25.
     n = parse_unsigned_list(fields)
     if n is None or len(n) < 11:

@@ -58,7 +58,7 @@ def scheduler_rules(host: Host) -> tuple[tuple[str, str, str], ...]:
     return tuple(rules)
 
 
-def _matches_device(expression: str, device: str) -> bool:
+def _matches_tuned_devices(expression: str, device: str) -> bool:
     """tuned's `devices=`: names and wildcards by comma, `!` takes one out, none at all means every disk."""
     names = [name for name in re.split(r"[,\s]+", expression) if name]
     if any(fnmatchcase(device, name[1:]) for name in names if name.startswith("!")):
@@ -71,7 +71,7 @@ def find_tuned_elevator_and_path(host: Host, device: str) -> tuple[str, str] | A
     """Return what the active profiles set as `elevator` of this device: (scheduler, path)."""
     for path, plugin, options in reversed(active_tuned_sections(host)):
         elevator = options.get("elevator", "").strip()
-        if plugin == "disk" and elevator and _matches_device(options.get("devices", ""), device):
+        if plugin == "disk" and elevator and _matches_tuned_devices(options.get("devices", ""), device):
             return elevator, path
     return Absent("no active profile sets an elevator")
 
@@ -87,7 +87,7 @@ def find_scheduler_origin(host: Host, state: SchedulerState) -> SchedulerOrigin:
             return SchedulerOrigin("udev", f"a udev rule sets {scheduler}: {line}", path, scheduler)
     boot = read_kernel(host).boot_parameters().get("elevator", "")
     legacy = {"deadline": "mq-deadline", "noop": "none"}
-    if boot and active in (boot, legacy.get(boot)) and _heeds_elevator(host, state):
+    if boot and active in (boot, legacy.get(boot)) and _heeds_elevator_parameter(host, state):
         return SchedulerOrigin("boot", f"the boot parameter elevator={boot}", "/proc/cmdline", boot)
     ignored = f"; elevator={boot} on the kernel's command line does nothing" if boot else ""
     default = kernel_default_scheduler(state.hw_queues, state.offered)
@@ -114,7 +114,7 @@ def are_scheduler_rules_known(host: Host) -> bool:
     return host.live or any(host.path_exists(folder) for folder in (*_UDEV_DIRECTORIES, *FOLDERS))
 
 
-def _heeds_elevator(host: Host, state: SchedulerState) -> bool:
+def _heeds_elevator_parameter(host: Host, state: SchedulerState) -> bool:
     """The single-queue block layer heeded it; it went with 5.0, and blk-mq has never heeded it (block/elevator.c).
 
     A device of that layer offers noop, deadline or cfq.

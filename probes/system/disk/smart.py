@@ -60,7 +60,7 @@ def list_smart_disks(host: Host) -> list[BlockDevice]:
     ]
 
 
-def _captured_device_names(host: Host) -> Iterator[str]:
+def _captured_smart_disks(host: Host) -> Iterator[str]:
     """Yield the disks of which a sosreport holds SMART, also where it does not hold their buses."""
     for path in (
         *host.glob_paths("/sos_commands/*/smartctl_*.dev.*"),
@@ -79,11 +79,11 @@ def smart_reports(host: Host) -> dict[str, SmartHealth | Absent]:
             *names,
             *(name.partition("n1")[0] for name in names),
         }  # a controller's report is its disk's
-        names += sorted(set(_captured_device_names(host)) - known_names)
-    return dict(zip(names, _read_reports(host, names), strict=True))
+        names += sorted(set(_captured_smart_disks(host)) - known_names)
+    return dict(zip(names, _read_smart_reports(host, names), strict=True))
 
 
-def _read_reports(host: Host, names: Sequence[str]) -> list[SmartHealth | Absent]:
+def _read_smart_reports(host: Host, names: Sequence[str]) -> list[SmartHealth | Absent]:
     if host.live and os.geteuid() != 0:
         return [Absent("smartctl needs root", "permission", "smartctl -H")] * len(names)
     if not host.live or len(names) < 2:
@@ -144,26 +144,26 @@ def parse_smart_json(answer: str) -> SmartHealth | Absent:
 
     def attribute_count(number: int) -> int | Absent:
         held = raw.get(str(number))
-        return _checked_count(held.get("value") if isinstance(held, dict) else None)
+        return _count_or_untold(held.get("value") if isinstance(held, dict) else None)
 
     replaced = attribute_count(_REALLOCATED)
     powered = document.get("power_on_time")
     worn = log.get("percentage_used", document.get("scsi_percentage_used_endurance_indicator"))
     return SmartHealth(
         passed=bool(status["passed"]),
-        critical=_checked_count(log.get("critical_warning")),
-        used=_checked_share(worn),
-        spare=_checked_share(log.get("available_spare")),
-        least_spare=_checked_share(log.get("available_spare_threshold")),
-        media_errors=_checked_count(log.get("media_errors")),
+        critical=_count_or_untold(log.get("critical_warning")),
+        used=_percent_share(worn),
+        spare=_percent_share(log.get("available_spare")),
+        least_spare=_percent_share(log.get("available_spare_threshold")),
+        media_errors=_count_or_untold(log.get("media_errors")),
         reallocated=replaced
         if is_present(replaced)
-        else _checked_count(document.get("scsi_grown_defect_list")),
+        else _count_or_untold(document.get("scsi_grown_defect_list")),
         pending=attribute_count(_PENDING),
         uncorrectable=attribute_count(_UNCORRECTABLE),
         crc_errors=attribute_count(_CRC_ERRORS),
         load_cycles=attribute_count(_LOAD_CYCLES),
-        hours=_checked_count(powered.get("hours") if isinstance(powered, dict) else None),
+        hours=_count_or_untold(powered.get("hours") if isinstance(powered, dict) else None),
     )
 
 
@@ -179,9 +179,9 @@ def parse_nvme_log(text: str) -> SmartHealth | Absent:
     return SmartHealth(
         passed=critical & ~2 == 0,  # heat alone is no failing disk
         critical=critical,
-        used=_checked_share(read_number("percentage_used")),
-        spare=_checked_share(read_number("available_spare")),
-        least_spare=_checked_share(read_number("available_spare_threshold")),
+        used=_percent_share(read_number("percentage_used")),
+        spare=_percent_share(read_number("available_spare")),
+        least_spare=_percent_share(read_number("available_spare_threshold")),
         media_errors=read_number("media_errors"),
     )
 
@@ -208,9 +208,9 @@ def parse_smart_text(text: str) -> SmartHealth | Absent:
     return SmartHealth(
         passed=word[1].upper() in ("PASSED", "OK"),
         critical=read_number("Critical Warning"),
-        used=_checked_share(worn if is_present(worn) else read_number("Percentage used endurance indicator")),
-        spare=_checked_share(read_number("Available Spare")),
-        least_spare=_checked_share(read_number("Available Spare Threshold")),
+        used=_percent_share(worn if is_present(worn) else read_number("Percentage used endurance indicator")),
+        spare=_percent_share(read_number("Available Spare")),
+        least_spare=_percent_share(read_number("Available Spare Threshold")),
         media_errors=read_number("Media and Data Integrity Errors"),
         reallocated=replaced if is_present(replaced) else read_number("Elements in grown defect list"),
         pending=attribute_count(_PENDING),
@@ -227,17 +227,17 @@ def _uncorrected_of_scsi(text: str) -> int | Absent:
     return sum(map(int, counts)) if counts else _UNTOLD
 
 
-def _find_number(text: str, line: str) -> int | Absent:
-    match = re.search(line, text, re.MULTILINE)
+def _find_number(text: str, pattern: str) -> int | Absent:
+    match = re.search(pattern, text, re.MULTILINE)
     return int(match[1].replace(",", ""), 0) if match else _UNTOLD
 
 
-def _checked_count(value: Any) -> int | Absent:
+def _count_or_untold(value: Any) -> int | Absent:
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63:
         return value
     return _UNTOLD
 
 
-def _checked_share(percent: Any) -> float | Absent:
-    count = _checked_count(percent)
+def _percent_share(percent: Any) -> float | Absent:
+    count = _count_or_untold(percent)
     return count / 100 if is_present(count) and count <= 255 else _UNTOLD

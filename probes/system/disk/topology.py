@@ -29,7 +29,7 @@ class DiskTopology(msgspec.Struct, frozen=True):
 
     def devices_directly_under(self, mount: Mount) -> tuple[str, ...] | Absent:
         """The devices directly under one of the mounts."""
-        return self.tops[_mount_identity(mount)]
+        return self.tops[_same_mount_key(mount)]
 
     def layers_under(self, tops: Iterable[str]) -> tuple[str, ...]:
         return tuple(
@@ -53,8 +53,8 @@ class DiskTopology(msgspec.Struct, frozen=True):
 def read_disk_topology(host: Host) -> DiskTopology:
     table, tops = read_mounts(host), dict[tuple[str, str, str], tuple[str, ...] | Absent]()
     for mount in table if is_present(table) else ():
-        if (key := _mount_identity(mount)) not in tops:
-            tops[key] = _find_devices(host, mount)
+        if (key := _same_mount_key(mount)) not in tops:
+            tops[key] = _find_mounted_devices(host, mount)
     return DiskTopology(table, block_devices(host), tops)
 
 
@@ -112,12 +112,12 @@ def network_file_systems(host: Host, directories: Iterable[str]) -> tuple[str, .
     return tuple(sorted({f"{mount.source} ({mount.fstype})" for mount in mounted}))
 
 
-def _mount_identity(mount: Mount) -> tuple[str, str, str]:
+def _same_mount_key(mount: Mount) -> tuple[str, str, str]:
     """Bind mounts come by the thousand, and btrfs has an anonymous number for every subvolume."""
     return ("" if mount.devno.startswith("0:") else mount.devno, mount.source, mount.fstype)
 
 
-def _find_devices(host: Host, mount: Mount) -> tuple[str, ...] | Absent:
+def _find_mounted_devices(host: Host, mount: Mount) -> tuple[str, ...] | Absent:
     if mount.devno and not mount.devno.startswith("0:"):
         device = device_name(host, mount.devno)
         if isinstance(device, Absent):

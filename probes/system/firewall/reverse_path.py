@@ -186,9 +186,9 @@ class RulesetChains:
                     if further.protocols and (target, further.kind) not in visited:
                         visited.add((target, further.kind))
                         open_ends.append((target, further))
-        return tuple(self._place_rule(key, rule, reached.get(key, [])) for key, rule in rules)
+        return tuple(self._rule_with_ways_to_it(key, rule, reached.get(key, [])) for key, rule in rules)
 
-    def _place_rule(
+    def _rule_with_ways_to_it(
         self, key: Key, rule: ReversePathRule, hook_ways: list[tuple[ChainHook, WayToChain]]
     ) -> ReversePathRule:
         ways = [(hook, way) for hook, way in hook_ways if set(way.protocols) & set(rule.protocols)]

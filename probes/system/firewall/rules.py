@@ -50,7 +50,7 @@ def parse_iptables(
                 chains.base[(table, name)] = ChainHook(_BUILT_IN[name], _PRIORITY.get(table, 0))
             continue
         counted = _COUNTED.match(line)
-        words = _split_words(line[counted.end() :] if counted else line)
+        words = _split_shell_words(line[counted.end() :] if counted else line)
         if len(words) < 2 or words[0] != "-A":
             continue
         key = (table, words[1])
@@ -65,21 +65,21 @@ def parse_iptables(
             counter = int(counted[1]) if counted else None
             keyed_rules.append((key, chains.locate_rule(key, msgspec.structs.replace(rule, packets=counter))))
         chains.read[key] += 1
-        if target not in ("", "LOG", "NFLOG") and not _is_neighbour_rule(words, target):
+        if target not in ("", "LOG", "NFLOG") and not _accepts_neighbour_discovery(words, target):
             chains.decided.add(key)
-        if target == "ACCEPT" and len(words) == 8 and "ESTABLISHED" in _find_states(words):
+        if target == "ACCEPT" and len(words) == 8 and "ESTABLISHED" in _find_conntrack_states(words):
             chains.spared.add(key)
     return chains.rules_with_hooks(keyed_rules)
 
 
-def _split_words(line: str) -> list[str]:
+def _split_shell_words(line: str) -> list[str]:
     try:
         return shlex.split(line)
     except ValueError:  # an unbalanced quote in a comment
         return line.split()
 
 
-def _is_neighbour_rule(words: list[str], target: str) -> bool:
+def _accepts_neighbour_discovery(words: list[str], target: str) -> bool:
     """Neighbour discovery let past (types 133 to 137): connection tracking calls it untracked, never new."""
     kinds = [value for word, value in pairwise(words) if word == "--icmpv6-type"]
     return (
@@ -103,7 +103,7 @@ def _join_conditions(words: list[str]) -> list[str]:
     return [shlex.join(condition_words)] if condition_words else []
 
 
-def _find_states(words: list[str]) -> set[str]:
+def _find_conntrack_states(words: list[str]) -> set[str]:
     for word, value in pairwise(words):
         if word in ("--ctstate", "--state"):
             return set(value.split(","))
@@ -111,7 +111,7 @@ def _find_states(words: list[str]) -> set[str]:
 
 
 def _is_only_for_new_flows(words: list[str]) -> bool:
-    states = _find_states(words)
+    states = _find_conntrack_states(words)
     return bool(states) and "ESTABLISHED" not in states
 
 
@@ -177,7 +177,7 @@ class Ruleset(msgspec.Struct, frozen=True, kw_only=True):
 def read_ruleset(host: Host) -> Ruleset | Absent:
     """The live ruleset's reverse-path checks; Absent where none of it could be read (not root, no tool)."""
     native = _read_nf_tables(host)
-    legacy = _read_ip_tables(host)
+    legacy = _read_legacy_iptables(host)
     if isinstance(native, Absent) and isinstance(legacy, Absent):
         return native
     parts = [part for part in (native, legacy) if is_present(part)]
@@ -196,21 +196,21 @@ def _read_nf_tables(host: Host) -> Ruleset | Absent:
         listing = text if isinstance(text, Absent) else parse_nft_listing(text, " ".join(command))
         if not isinstance(listing, Absent):
             read = Ruleset(rules=listing.rules, sources=(" ".join(command),), sizes=listing.sizes)
-            return _with_details(host, read)
+            return _with_saved_details(host, read)
         if listing.kind in ("permission", "tool"):
             return listing
         first = listing if first is None else first  # an Absent is false
     return Absent("the ruleset could not be read") if first is None else first
 
 
-def _with_details(host: Host, read: Ruleset) -> Ruleset:
+def _with_saved_details(host: Host, read: Ruleset) -> Ruleset:
     """Replaces the foreign matches of iptables-nft by what iptables-save says of them (flags, counters)."""
     rules, sources = list(read.rules), list(read.sources)
     for protocol, commands in _NFT_SAVE.items():
         vague = [r for r in rules if r.form == "iptables-nft" and r.protocols == (protocol,)]
         if not vague:
             continue
-        saved = _read_saved(host, protocol, "iptables-nft", commands)
+        saved = _save_rules(host, protocol, "iptables-nft", commands)
         if isinstance(saved, Absent) or len(saved.rules) < len(vague):
             continue
         rules = [r for r in rules if r not in vague] + list(saved.rules)
@@ -218,7 +218,7 @@ def _with_details(host: Host, read: Ruleset) -> Ruleset:
     return Ruleset(rules=tuple(rules), sources=tuple(sources), sizes=read.sizes)
 
 
-def _read_ip_tables(host: Host) -> Ruleset | Absent:
+def _read_legacy_iptables(host: Host) -> Ruleset | Absent:
     """Return what ip_tables and ip6_tables hold. Asked only where a table is loaded: asking loads the modules."""
     rules: list[ReversePathRule] = []
     sources: list[str] = []
@@ -231,7 +231,7 @@ def _read_ip_tables(host: Host) -> Ruleset | Absent:
             continue
         if not {"raw", "mangle"} & set(loaded.split()):
             continue  # rpfilter is valid in these two only: xt_rpfilter.c, rpfilter_check
-        saved = _read_saved(host, "IPv6" if protocol == "IPv6" else "IPv4", "iptables-legacy", commands)
+        saved = _save_rules(host, "IPv6" if protocol == "IPv6" else "IPv4", "iptables-legacy", commands)
         if isinstance(saved, Absent):
             absent = saved if absent is None else absent
             continue
@@ -243,7 +243,7 @@ def _read_ip_tables(host: Host) -> Ruleset | Absent:
     return Ruleset(rules=tuple(rules), sources=tuple(sources))
 
 
-def _read_saved(host: Host, protocol: Protocol, form: Form, commands: tuple[str, ...]) -> Ruleset | Absent:
+def _save_rules(host: Host, protocol: Protocol, form: Form, commands: tuple[str, ...]) -> Ruleset | Absent:
     last = Absent("no iptables-save was found", "tool")
     for command in commands:
         text = host.read_command(command, "-c", timeout_s=3.0)

@@ -88,7 +88,7 @@ def parse_nft_listing(text: str, source: str = "nft list ruleset") -> RulesetLis
                 protocols = protocols_of(family, _find_protocol(bare))
                 target = (family, table, jump[1].rstrip(",;"))
                 chains.add_jump(key, target, _is_only_for_new_flows(bare), narrowed, protocols)
-            rule = _parse_rule(key, line, bare, key in chains.spared, source)
+            rule = _parse_check_rule(key, line, bare, key in chains.spared, source)
             if rule is not None:
                 rule = msgspec.structs.replace(rule, handle=parse_unsigned(handle or ""))
                 keyed_rules.append((key, chains.locate_rule(key, rule)))
@@ -114,7 +114,7 @@ def nft_priority_number(text: str) -> int:
     return start - offset if match[2] == "-" else start + offset
 
 
-def _parse_rule(key: Key, line: str, bare: str, guarded: bool, source: str) -> ReversePathRule | None:
+def _parse_check_rule(key: Key, line: str, bare: str, guarded: bool, source: str) -> ReversePathRule | None:
     family, table, chain = key
     fib = next((m for m in _FIB.finditer(bare) if "saddr" in m[1].split(" . ")), None)
     if fib is None and not _XT.search(line):
@@ -161,7 +161,7 @@ def _find_protocol(bare: str) -> str | None:
     return None if field is None else "ipv6" if field[1] in ("ip6", "icmpv6") else "ipv4"
 
 
-def _parse_states(bare: str, negated: bool = False) -> set[str]:
+def _parse_conntrack_states(bare: str, negated: bool = False) -> set[str]:
     for match in _STATE.finditer(bare):
         if bool(match["op"]) == negated:
             return {w.strip() for w in match["states"].split(",")}
@@ -176,11 +176,11 @@ def _lets_established_through(bare: str) -> bool:
     match = _STATE.match(telling)
     verdict = _PASSES.search(telling)
     alone = match is not None and verdict is not None and match.end() >= verdict.start()
-    return alone and "established" in _parse_states(telling)
+    return alone and "established" in _parse_conntrack_states(telling)
 
 
 def _is_only_for_new_flows(bare: str) -> bool:
-    states = _parse_states(bare)
-    return (bool(states) and "established" not in states) or "established" in _parse_states(
+    states = _parse_conntrack_states(bare)
+    return (bool(states) and "established" not in states) or "established" in _parse_conntrack_states(
         bare, negated=True
     )

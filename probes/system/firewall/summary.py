@@ -29,16 +29,16 @@ def firewall_facts(host: Host) -> Iterator[FactOrUnread]:
     What it asks is remembered in the host, so that the rules after it do not ask again.
     """
     yield from _manager_facts(host)
-    read = _explain_refusal(read_ruleset(host))
+    read = _say_needs_root(read_ruleset(host))
     source = ", ".join(read.sources) if isinstance(read, Ruleset) else read.source
     yield make_fact(
-        "firewall", "rules", read if isinstance(read, Absent) else _sizes_text(read.sizes), source
+        "firewall", "rules", read if isinstance(read, Absent) else _rules_by_table_text(read.sizes), source
     )
     if isinstance(read, Ruleset):
         yield Fact("firewall", "rule_count", sum(read.sizes.values()), source)
         checked: list[Json] = [protocol for protocol in PROTOCOLS if _checks_text(read, protocol)]
         yield Fact("firewall", "reverse_path_rules", checked, source)
-    legacy = [f"{protocol} {names}" for protocol, path in LEGACY if (names := _tables_text(host, path))]
+    legacy = [f"{protocol} {names}" for protocol, path in LEGACY if (names := _loaded_text(host, path))]
     if legacy:
         yield Fact("firewall", "iptables_legacy", "; ".join(legacy), ", ".join(path for _, path in LEGACY))
     checks = read if isinstance(read, Absent) else _checks_text(read, "IPv6") or NONE
@@ -89,14 +89,14 @@ def _leftover_firewalld_table(host: Host) -> str:
     return next((table for table in tables if table.split()[-1:] == ["firewalld"]), "")
 
 
-def _explain_refusal(read: Ruleset | Absent) -> Ruleset | Absent:
+def _say_needs_root(read: Ruleset | Absent) -> Ruleset | Absent:
     """A refusal begins with what is missing: a screen has room for the first words only."""
     if isinstance(read, Absent) and read.kind == "permission":
         return Absent(f"needs root: {read.reason}", read.kind, read.source)
     return read
 
 
-def _sizes_text(sizes: dict[str, int]) -> str:
+def _rules_by_table_text(sizes: dict[str, int]) -> str:
     filled = sorted(((size, table) for table, size in sizes.items() if size), key=lambda pair: -pair[0])
     words = [f"{size} in {table}" for size, table in filled[:MAX_NAMES]]
     if len(filled) > MAX_NAMES:
@@ -104,7 +104,7 @@ def _sizes_text(sizes: dict[str, int]) -> str:
     return ", ".join(words) or NONE
 
 
-def _tables_text(host: Host, path: str) -> str:
+def _loaded_text(host: Host, path: str) -> str:
     names = host.read_file_text(path)
     return ", ".join(sorted(set(names.split()))) if is_present(names) else ""
 
@@ -112,14 +112,14 @@ def _tables_text(host: Host, path: str) -> str:
 def _checks_text(read: Ruleset, protocol: Protocol) -> str:
     """`strict, every packet`; several, in the order of the ruleset."""
     rules = [r for r in read.rules_in_effect if protocol in r.protocols and r.check != "type"]
-    return "; ".join(dict.fromkeys(f"{_check_kind_text(rule)}, {_payers_text(rule)}" for rule in rules))
+    return "; ".join(dict.fromkeys(f"{_check_kind_text(rule)}, {_checked_text(rule)}" for rule in rules))
 
 
 def _check_kind_text(rule: ReversePathRule) -> str:
     return "check" if rule.check == "unknown" else rule.check
 
 
-def _payers_text(rule: ReversePathRule) -> str:
+def _checked_text(rule: ReversePathRule) -> str:
     if rule.checks_every_packet:
         return "every packet"
     if rule.checks_every_flow:
@@ -138,7 +138,7 @@ def _ipv4_fact(read: Ruleset | Absent, setting: RpFilter | Absent, source: str) 
         return make_fact(
             "firewall", name, read if isinstance(read, Absent) else _checks_text(read, "IPv4") or NONE, source
         )
-    words = [f"rp_filter {_modes_text(setting)}"]
+    words = [f"rp_filter {_rp_filter_modes_text(setting)}"]
     if isinstance(read, Absent):
         words.append("rules unknown")
     elif rules := _checks_text(read, "IPv4"):
@@ -146,7 +146,7 @@ def _ipv4_fact(read: Ruleset | Absent, setting: RpFilter | Absent, source: str) 
     return Fact("firewall", name, "; ".join(words), f"{SETTINGS}/*/rp_filter, {source}")
 
 
-def _modes_text(setting: RpFilter) -> str:
+def _rp_filter_modes_text(setting: RpFilter) -> str:
     """One word where all interfaces have the same, else those that have it."""
     by_mode: dict[int, list[str]] = {}
     for interface in setting.own:

@@ -57,7 +57,7 @@ def read_rings(host: Host, card: str) -> RingSizes | Absent:
     text = host.read_command("ethtool", "-g", card)
     if isinstance(text, Absent):
         return text
-    pair = _find_numbers(text, "RX")
+    pair = _find_numbers_named(text, "RX")
     if len(pair) != 2:
         return Absent("ethtool -g reports no rings", "invalid", f"ethtool -g {card}")
     return RingSizes(most_rx=pair[0], rx=pair[1])
@@ -75,7 +75,7 @@ def read_channels(host: Host, card: str) -> ChannelCounts | Absent:
     if isinstance(text, Absent):
         return text
     for name in ("Combined", "RX"):
-        pair = _find_numbers(text, name)
+        pair = _find_numbers_named(text, name)
         if len(pair) == 2 and pair[0]:
             return ChannelCounts(most=pair[0], now=pair[1])
     return Absent("ethtool -l reports no channels", "invalid", f"ethtool -l {card}")
@@ -91,7 +91,7 @@ def read_coalescing(host: Host, card: str) -> Coalescing | Absent:
     text = host.read_command("ethtool", "-c", card)
     if isinstance(text, Absent):
         return text
-    usecs, frames = _find_numbers(text, "rx-usecs"), _find_numbers(text, "rx-frames")
+    usecs, frames = _find_numbers_named(text, "rx-usecs"), _find_numbers_named(text, "rx-frames")
     if not usecs:
         return Absent("ethtool -c reports no rx-usecs", "invalid", f"ethtool -c {card}")
     adaptive = re.search(r"^Adaptive RX: *on\b", text, re.MULTILINE) is not None
@@ -100,28 +100,28 @@ def read_coalescing(host: Host, card: str) -> Coalescing | Absent:
 
 def read_features(host: Host, card: str) -> dict[str, tuple[bool, bool]] | Absent:
     """`ethtool -k` : name -> (on, fixed)."""
-    return _read_once(host, card, "-k", _parse_offload_flags)
+    return _query_card_once(host, card, "-k", _parse_on_and_fixed_flags)
 
 
-def _parse_offload_flags(text: str) -> dict[str, tuple[bool, bool]]:
+def _parse_on_and_fixed_flags(text: str) -> dict[str, tuple[bool, bool]]:
     rows = re.findall(r"^\s*([a-z0-9-]+): (on|off)( \[.*\])?", text, re.MULTILINE)
     return {name: (state == "on", "fixed" in more) for name, state, more in rows}
 
 
 def ethtool_counters(host: Host, card: str) -> dict[str, int] | Absent:
     """The driver's counters (`ethtool -S`); names differ by driver."""
-    return _read_once(host, card, "-S", _parse_counters)
+    return _query_card_once(host, card, "-S", _sum_counters_by_name)
 
 
-def _read_once(
-    host: Host, card: str, option: str, read: Callable[[str], dict[str, T]]
+def _query_card_once(
+    host: Host, card: str, option: str, parse: Callable[[str], dict[str, T]]
 ) -> dict[str, T] | Absent:
     """Several rules want the same of a card, and each question is a process."""
     answers = host.compute_once(_new_answer_cache)
     if (card, option) not in answers or not host.is_static:
         with ReadTrace() as trace:
             text = host.read_command("ethtool", option, card)
-        answers[card, option] = text if isinstance(text, Absent) else read(text), trace
+        answers[card, option] = text if isinstance(text, Absent) else parse(text), trace
     answer, trace = answers[card, option]
     note_read(trace)
     return cast("dict[str, T] | Absent", answer)
@@ -131,7 +131,7 @@ def _new_answer_cache(_host: Host) -> dict[tuple[str, str], Any]:
     return {}
 
 
-def _parse_counters(text: str) -> dict[str, int]:
+def _sum_counters_by_name(text: str) -> dict[str, int]:
     """Return each counter; of a name that stands there for each queue (`[0]: rx_discards`, `pkts rx OOB`) the sum."""
     counters: Counter[str] = Counter()
     for name, count in re.findall(
@@ -146,14 +146,14 @@ def ethtool_output(host: Host, card: str) -> str | Absent:
     return Absent("read from sysfs", "unsupported") if host.live else host.read_command("ethtool", card)
 
 
-def _find_numbers(text: str, name: str) -> list[int]:
+def _find_numbers_named(text: str, name: str) -> list[int]:
     numbers = re.findall(rf"^{name}:\s+([0-9]{{1,9}})\s*$", text, re.MULTILINE)
     return [int(n) for n in numbers]
 
 
-def _query_driver(card: str, command: int, words: int) -> tuple[int, ...] | Absent:
+def _query_driver(card: str, command: int, word_count: int) -> tuple[int, ...] | Absent:
     try:
-        return send_ethtool_command(card, command, *([0] * (words - 1)))
+        return send_ethtool_command(card, command, *([0] * (word_count - 1)))
     except OSError as error:
         return Absent(f"{card}: {error.strerror}", "unsupported", f"ioctl SIOCETHTOOL, {card}")
 

@@ -48,13 +48,13 @@ def read_nics(host: Host) -> dict[str, Nic]:
         path = host.resolve_path(f"{ROOT}/{name}")
         if is_present(path) and is_present(host.list_names(path)):  # bonding_masters is a file itself
             nics_by_name[name] = _read_nic(host, name, path)
-    for name in _cards_of_outputs(host):
+    for name in _cards_with_captured_ethtool(host):
         if name not in nics_by_name:
             nics_by_name[name] = _read_nic(host, name, f"{ROOT}/{name}")
     return nics_by_name
 
 
-def _cards_of_outputs(host: Host) -> list[str]:
+def _cards_with_captured_ethtool(host: Host) -> list[str]:
     """Return the cards whose ethtool output was captured, by name; none of a live host."""
     if host.live:
         return []
@@ -77,15 +77,15 @@ def _read_nic(host: Host, name: str, path: str) -> Nic:
     entries = host.list_names(path)
     return Nic(
         name=name,
-        kind=_read_kind(host, name, path),
+        kind=_read_card_kind(host, name, path),
         physical=physical,
         driver=_read_driver(host, name, device)
         if physical and is_present(device)
         else Absent("made by software", "unsupported", path),
         bus=device.rsplit("/", 1)[-1] if physical and is_present(device) and device != path else "",
-        speed_mbit=_checked_speed(host, name, path, speed),
+        speed_mbit=_speed_mbit_or_absent(host, name, path, speed),
         mtu=host.read_integer(f"{path}/mtu"),
-        state=_read_state(host, name, path),
+        state=_read_link_state(host, name, path),
         numa_node=numa_node_of_device(host, device)
         if is_present(device)
         else Absent("made by software", "unsupported", path),
@@ -96,7 +96,7 @@ def _read_nic(host: Host, name: str, path: str) -> Nic:
     )
 
 
-def _read_state(host: Host, name: str, path: str) -> str | Absent:
+def _read_link_state(host: Host, name: str, path: str) -> str | Absent:
     """Return `up`, `down` or another state; without sysfs by `ethtool NAME`, as it was captured."""
     state = host.read_word(f"{path}/operstate")
     if is_present(state):
@@ -108,7 +108,7 @@ def _read_state(host: Host, name: str, path: str) -> str | Absent:
     return "up" if link[1] == "yes" else "down"
 
 
-def _read_kind(host: Host, name: str, path: str) -> str:
+def _read_card_kind(host: Host, name: str, path: str) -> str:
     uevent = host.read_file_text(f"{path}/uevent")
     match = re.search(r"^DEVTYPE=(\w+)$", uevent, re.MULTILINE) if is_present(uevent) else None
     if match:
@@ -125,7 +125,7 @@ def _read_kind(host: Host, name: str, path: str) -> str:
     return "other"
 
 
-def _checked_speed(host: Host, name: str, path: str, speed: int | Absent) -> int | Absent:
+def _speed_mbit_or_absent(host: Host, name: str, path: str, speed: int | Absent) -> int | Absent:
     """-1 (as a number or as 2^32 - 1) means unknown; reading fails with EINVAL while the link is down.
 
     Without sysfs the speed is that of `ethtool NAME`, as it was captured.

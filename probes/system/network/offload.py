@@ -33,7 +33,7 @@ class Offload(msgspec.Struct, frozen=True, kw_only=True):
 def read_offload(host: Host, interface: str) -> Offload | Absent:
     """By the kernel's own answer on a live host, by `ethtool -k` in a captured tree."""
     if host.live:
-        return _read_live(interface)
+        return _read_live_offloads(interface)
     feature_states = read_features(host, interface)
     if isinstance(feature_states, Absent):
         return feature_states
@@ -47,7 +47,7 @@ def read_offload(host: Host, interface: str) -> Offload | Absent:
     )
 
 
-def _read_live(interface: str) -> Offload | Absent:
+def _read_live_offloads(interface: str) -> Offload | Absent:
     source = f"ioctl SIOCETHTOOL, {interface}"
     try:
         gro: bool | Absent = bool(_read_ethtool_value(interface, _GGRO))

@@ -73,10 +73,10 @@ def read_packet_counters(host: Host, now: float | None = None) -> PacketCounters
         processed=tuple(row[0] for row in columns) if not isinstance(softnet, Absent) else softnet,
         backlog_drops=sum(row[1] for row in columns) if not isinstance(softnet, Absent) else softnet,
         squeezes=sum(row[2] for row in columns) if not isinstance(softnet, Absent) else softnet,
-        ipv6=_subtract_if_known(_read_ipv6(host), loopback.ipv6),
-        ipv4=_subtract_if_known(_read_ipv4(host), loopback.not_ipv6),
+        ipv6=_subtract_if_known(_read_ipv6_packets(host), loopback.ipv6),
+        ipv4=_subtract_if_known(_read_ipv4_packets(host), loopback.not_ipv6),
         loopback=loopback.not_ipv6 is None,
-        interfaces=_read_interfaces(host),
+        interfaces=_read_packets_and_bytes(host),
         cpus={} if isinstance(stat, Absent) else stat.cpus,
     )
 
@@ -86,7 +86,7 @@ def rates_between(before: PacketCounters, after: PacketCounters) -> PacketRates 
     seconds = after.time_s - before.time_s
     if seconds <= 0:
         return Absent("no time passed between the two reads", "invalid")
-    busiest = _find_busiest(before, after)
+    busiest = _busiest_softirq_cpu_and_share(before, after)
     return PacketRates(
         seconds=seconds,
         ipv6=_rate_between(before.ipv6, after.ipv6, seconds),
@@ -129,7 +129,7 @@ def read_softnet(host: Host) -> list[list[int]] | Absent:
     return rows
 
 
-def _read_ipv6(host: Host) -> int | Absent:
+def _read_ipv6_packets(host: Host) -> int | Absent:
     text = host.read_file_text(SNMP6)
     if isinstance(text, Absent):
         return text if text.kind != "missing" else Absent("this kernel runs without IPv6", "missing", SNMP6)
@@ -169,7 +169,7 @@ def _subtract_if_known(count: int | Absent, part: int | None) -> int | Absent:
     return count if isinstance(count, Absent) or part is None else max(0, count - max(0, part))
 
 
-def _read_ipv4(host: Host) -> int | Absent:
+def _read_ipv4_packets(host: Host) -> int | Absent:
     counters = read_protocol_counters(host, SNMP)
     if isinstance(counters, Absent):
         return counters
@@ -192,7 +192,7 @@ def read_protocol_counters(host: Host, path: str) -> dict[str, int] | Absent:
     return counters
 
 
-def _read_interfaces(host: Host) -> dict[str, tuple[int, int]]:
+def _read_packets_and_bytes(host: Host) -> dict[str, tuple[int, int]]:
     counters: dict[str, tuple[int, int]] = {}
     names = host.list_names("/sys/class/net")
     for name in names if not isinstance(names, Absent) else ():
@@ -203,7 +203,7 @@ def _read_interfaces(host: Host) -> dict[str, tuple[int, int]]:
     return counters
 
 
-def _find_busiest(before: PacketCounters, after: PacketCounters) -> tuple[int, float] | None:
+def _busiest_softirq_cpu_and_share(before: PacketCounters, after: PacketCounters) -> tuple[int, float] | None:
     shares = {
         cpu: (now.softirq_s - then.softirq_s) / (now.total_s - then.total_s)
         for cpu, now in after.cpus.items()

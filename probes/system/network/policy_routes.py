@@ -48,7 +48,7 @@ class PolicyRoutes(NamedTuple):
         of each table that they may be led to.
         """
         cards = {r.card for r in self.routes if r.is_own and r.network.network_address == own}
-        for table in {route.table for route in self.routes if self._is_led_to(route.table, own)}:
+        for table in {route.table for route in self.routes if self._is_table_used_from(route.table, own)}:
             routes = [route for route in self.routes if route.table == table and not route.is_own]
             for end in (own, far):
                 fits = [r for r in routes if r.network.version == end.version and end in r.network]
@@ -56,7 +56,7 @@ class PolicyRoutes(NamedTuple):
                 cards |= {route.card for route in fits if route.network.prefixlen == longest}
         return cards
 
-    def _is_led_to(self, table: str, own: Address) -> bool:
+    def _is_table_used_from(self, table: str, own: Address) -> bool:
         """A table that no rule names is a VRF's: it counts where it holds the address."""
         rules = [rule for rule in self.rules if rule.table == table]
         if rules:
@@ -86,7 +86,7 @@ def read_policy_routes(host: Host) -> PolicyRoutes:
 
 def _read_all_routes(host: Host) -> Iterator[TableRoute]:
     """A line: `local 10.7.0.2 dev eth2 table 7 proto kernel`; of several next hops each has its `dev`."""
-    for flag, words in _ask_ip(host, "route", "show", "table", "all"):
+    for flag, words in _flags_and_words_of_ip(host, "route", "show", "table", "all"):
         kind = words.pop(0) if words[0].isalpha() and words[0] != "default" else "unicast"
         network = _parse_network(flag, words[0])
         tables = _words_after("table", words)
@@ -97,7 +97,7 @@ def _read_all_routes(host: Host) -> Iterator[TableRoute]:
 
 def _read_rules(host: Host) -> Iterator[RoutingRule]:
     """A line: `100: from 10.1.0.2 lookup 100`, or `101: not from 10.2.0.0/16 …`, which is for all but that source."""
-    for flag, words in _ask_ip(host, "rule"):
+    for flag, words in _flags_and_words_of_ip(host, "rule"):
         sources = [] if "not" in words else _words_after("from", words)
         network = _parse_network(flag, sources[0] if sources else "all")
         for table in _words_after("lookup", words):
@@ -105,7 +105,7 @@ def _read_rules(host: Host) -> Iterator[RoutingRule]:
                 yield RoutingRule(network, table)
 
 
-def _ask_ip(host: Host, *request: str) -> Iterator[tuple[str, list[str]]]:
+def _flags_and_words_of_ip(host: Host, *request: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the words of each line of both protocols, with the option of the protocol."""
     for flag in _ANYWHERE:
         text = host.read_command("ip", "-o", flag, *request)

@@ -39,7 +39,7 @@ def read_acpi_tables(host: Host) -> AcpiTables | Absent:
     names = host.list_names(ROOT)
     if isinstance(names, Absent):
         return names
-    srat, slit, hmat = (_read_table(host, names, name) for name in ("SRAT", "SLIT", "HMAT"))
+    srat, slit, hmat = (_read_acpi_table(host, names, name) for name in ("SRAT", "SLIT", "HMAT"))
     return AcpiTables(
         srat=srat if isinstance(srat, Absent) else _parse_srat(srat),
         distances=slit if isinstance(slit, Absent) else _parse_slit(slit),
@@ -47,7 +47,7 @@ def read_acpi_tables(host: Host) -> AcpiTables | Absent:
     )
 
 
-def _read_table(host: Host, names: tuple[str, ...], name: str) -> bytes | Absent:
+def _read_acpi_table(host: Host, names: tuple[str, ...], name: str) -> bytes | Absent:
     path = f"{ROOT}/{name}"
     if name not in names:
         return Absent(f"the firmware has no {name} table", "missing", ROOT)
@@ -59,35 +59,35 @@ def _read_table(host: Host, names: tuple[str, ...], name: str) -> bytes | Absent
 
 def _parse_srat(data: bytes) -> Srat | Absent:
     cpus, memory = set[int](), set[int]()
-    for kind, entry in _iterate_entries(data, _HEADER + 12):
-        if kind == _PROCESSOR and len(entry) >= 16 and _read_number(entry, 4, 4) & _ENABLED:
-            cpus.add(entry[2] | _read_number(entry, 9, 3) << 8)
-        elif kind == _X2APIC and len(entry) >= 24 and _read_number(entry, 12, 4) & _ENABLED:
-            cpus.add(_read_number(entry, 4, 4))
-        elif kind == _GICC and len(entry) >= 18 and _read_number(entry, 10, 4) & _ENABLED:
-            cpus.add(_read_number(entry, 2, 4))
+    for kind, entry in _kinds_and_entries(data, _HEADER + 12):
+        if kind == _PROCESSOR and len(entry) >= 16 and _little_endian(entry, 4, 4) & _ENABLED:
+            cpus.add(entry[2] | _little_endian(entry, 9, 3) << 8)
+        elif kind == _X2APIC and len(entry) >= 24 and _little_endian(entry, 12, 4) & _ENABLED:
+            cpus.add(_little_endian(entry, 4, 4))
+        elif kind == _GICC and len(entry) >= 18 and _little_endian(entry, 10, 4) & _ENABLED:
+            cpus.add(_little_endian(entry, 2, 4))
         elif kind == _MEMORY and len(entry) >= 40:
-            flags = _read_number(entry, 28, 4)
-            if flags & _ENABLED and not flags & _HOT_PLUGGABLE and _read_number(entry, 16, 8):
-                memory.add(_read_number(entry, 2, 4))
+            flags = _little_endian(entry, 28, 4)
+            if flags & _ENABLED and not flags & _HOT_PLUGGABLE and _little_endian(entry, 16, 8):
+                memory.add(_little_endian(entry, 2, 4))
     if not cpus and not memory:
         return Absent("the SRAT table names neither processors nor memory", "invalid", f"{ROOT}/SRAT")
     return Srat(frozenset(cpus), frozenset(memory))
 
 
-def _iterate_entries(data: bytes, at: int) -> Iterator[tuple[int, bytes]]:
+def _kinds_and_entries(data: bytes, at: int) -> Iterator[tuple[int, bytes]]:
     while at + 2 <= len(data) and data[at + 1] >= 2:
         yield data[at], data[at : at + data[at + 1]]
         at += data[at + 1]
 
 
 def _parse_slit(data: bytes) -> tuple[tuple[int, ...], ...] | Absent:
-    count = _read_number(data, _HEADER, 8)
+    count = _little_endian(data, _HEADER, 8)
     body = data[_HEADER + 8 :]
     if not 0 < count <= _MAX_DOMAINS or len(body) < count * count:
         return Absent("the SLIT table is cut short", "invalid", f"{ROOT}/SLIT")
     return tuple(tuple(body[row * count : (row + 1) * count]) for row in range(count))
 
 
-def _read_number(data: bytes, at: int, size: int) -> int:
+def _little_endian(data: bytes, at: int, size: int) -> int:
     return int.from_bytes(data[at : at + size], "little")

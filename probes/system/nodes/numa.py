@@ -81,7 +81,7 @@ def read_numa(host: Host) -> NumaTable | Absent:
     if len(nodes) == 1:
         nodes = (_correct_only_node(host, nodes[0]),)
     filled = [node for node in nodes if node.cpus]
-    doubt = _explain_doubt(host, nodes, placed)
+    doubt = _explain_table_doubt(host, nodes, placed)
     return NumaTable(
         nodes=nodes,
         with_cpus=len(filled),
@@ -110,9 +110,9 @@ def _read_node(host: Host, number: int, placed: CpuTopology, count: int) -> Numa
     return NumaNode(
         number=number,
         cpus=cpus & placed.online if placed.online else cpus,
-        memory_bytes=_parse_memory(memory, f"{folder}/meminfo", "MemTotal"),
+        memory_bytes=_parse_memory_bytes(memory, f"{folder}/meminfo", "MemTotal"),
         distances=tuple(distances) if len(distances) == count else (),
-        free_bytes=_parse_memory(memory, f"{folder}/meminfo", "MemFree"),
+        free_bytes=_parse_memory_bytes(memory, f"{folder}/meminfo", "MemFree"),
         access=_read_firmware_memory_speed(host, f"{folder}/access0/initiators"),
     )
 
@@ -130,14 +130,14 @@ def _read_firmware_memory_speed(host: Host, folder: str) -> FirmwareMemorySpeed 
     return FirmwareMemorySpeed(latency, rate) if isinstance(latency, int) and isinstance(rate, int) else None
 
 
-def _parse_memory(text: str | Absent, path: str, name: str) -> int | Absent:
+def _parse_memory_bytes(text: str | Absent, path: str, name: str) -> int | Absent:
     if isinstance(text, Absent):
         return text
     match = re.search(rf"\b{name}:\s+([0-9]{{1,18}}) kB", text)
     return int(match[1]) * 1024 if match else Absent(f"{path} reports no {name}", "invalid", path)
 
 
-def _explain_doubt(host: Host, nodes: tuple[NumaNode, ...], placed: CpuTopology) -> str:
+def _explain_table_doubt(host: Host, nodes: tuple[NumaNode, ...], placed: CpuTopology) -> str:
     owners: dict[int, int] = {}
     for node in nodes:
         for number in node.cpus:

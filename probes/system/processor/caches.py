@@ -91,12 +91,12 @@ def _read_cache(host: Host, folder: str, n: int, online: frozenset[int]) -> Cach
     return Cache(
         level=level,
         kind=kind if is_present(kind) else "Unified",
-        size_bytes=_read_size(host, f"{folder}/size"),
+        size_bytes=_read_cache_bytes(host, f"{folder}/size"),
         cpus=cpus & online,
     )
 
 
-def _read_size(host: Host, path: str) -> int | Absent:
+def _read_cache_bytes(host: Host, path: str) -> int | Absent:
     text = host.read_file_text(path, 64)
     if isinstance(text, Absent):
         return text

@@ -28,14 +28,14 @@ class Clocksource(msgspec.Struct, frozen=True):
 
     @property
     def is_slow(self) -> bool:
-        return self.current in SLOW or (self.is_xen_with_counter and self._release_numbers() < (4, 16))
+        return self.current in SLOW or (self.is_xen_with_counter and self._release_major_minor() < (4, 16))
 
     @property
     def is_xen_with_counter(self) -> bool:
         """True of a guest of Xen that may use the CPU's counter: most of its hosts do not call it stable."""
         return self.current == "xen" and "tsc" in self.available
 
-    def _release_numbers(self) -> tuple[int, ...]:
+    def _release_major_minor(self) -> tuple[int, ...]:
         match = re.match(r"([0-9]{1,3})\.([0-9]{1,4})", self.release)
         return (int(match[1]), int(match[2])) if match else (99,)
 

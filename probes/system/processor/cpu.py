@@ -91,7 +91,7 @@ class CpuinfoAddition(msgspec.Struct, frozen=True):
 
 def ask_cpuinfo(host: Host) -> "Future[CpuinfoAddition]":
     """Asks py-cpuinfo, once a host and in the background: it starts a process and takes more than a second."""
-    return host.compute_once(_start_cpuinfo)
+    return host.compute_once(_start_cpuinfo_thread)
 
 
 def read_cpu_model(host: Host) -> str | Absent:
@@ -129,13 +129,13 @@ def _ask_cpuinfo_in_time(host: Host) -> CpuinfoAddition:
         )
 
 
-def _start_cpuinfo(host: Host) -> "Future[CpuinfoAddition]":
+def _start_cpuinfo_thread(host: Host) -> "Future[CpuinfoAddition]":
     from concurrent.futures import Future  # with logging: 6 ms, for hosts that do not tell their model
 
     future: Future[CpuinfoAddition] = Future()
     if host.live:
         threading.Thread(
-            target=lambda: future.set_result(_describe_cpu()), name="py-cpuinfo", daemon=True
+            target=lambda: future.set_result(_ask_py_cpuinfo()), name="py-cpuinfo", daemon=True
         ).start()
     else:
         future.set_result(
@@ -144,7 +144,7 @@ def _start_cpuinfo(host: Host) -> "Future[CpuinfoAddition]":
     return future
 
 
-def _describe_cpu() -> CpuinfoAddition:
+def _ask_py_cpuinfo() -> CpuinfoAddition:
     try:
         from cpuinfo import get_cpu_info
 

@@ -64,9 +64,9 @@ def parse_proc_stat(text: str) -> ProcStat:
     for line in text.splitlines():
         name, _, rest = line.partition(" ")
         if name == "cpu":
-            total = _parse_times(rest)
+            total = _parse_cpu_times(rest)
         elif name.startswith("cpu") and (number := parse_unsigned(name[3:])) is not None:
-            if (times := _parse_times(rest)) is not None:
+            if (times := _parse_cpu_times(rest)) is not None:
                 cpus[number] = times
         elif name in ("procs_running", "procs_blocked"):
             tasks[name] = parse_unsigned(rest)
@@ -81,7 +81,7 @@ def read_cpu_times(host: Host) -> dict[int, CpuTimes] | Absent:
     return stat.cpus or Absent(f"{SOURCE} has no line of a CPU", "invalid", SOURCE)
 
 
-def _parse_times(words: str) -> CpuTimes | None:
+def _parse_cpu_times(words: str) -> CpuTimes | None:
     """`user nice system idle iowait irq softirq steal`; old kernels have the first four, new ones more after them."""
     ticks = parse_unsigned_list(words.split()[:8])
     if ticks is None or len(ticks) < 4:

@@ -66,10 +66,10 @@ def read_cpu_topology(host: Host) -> CpuTopology:
     """From sysfs; what that lacks (kernels before 2.6.16, reduced trees) from /proc/cpuinfo."""
     info = read_cpuinfo(host)
     listed = {int(entry["processor"]): entry for entry in info if _is_number(entry.get("processor", ""))}
-    numbered_cpus = _numbered_cpus(host)
+    numbered_cpus = _cpus_with_folder(host)
     online, offline = _online_and_offline_cpus(host, numbered_cpus, frozenset(listed))
-    cores = _read_sets(host, online, *_CORE)
-    sockets = _read_sets(host, online, *_SOCKET)
+    cores = _read_cpu_sets(host, online, *_CORE)
+    sockets = _read_cpu_sets(host, online, *_SOCKET)
     ids = _read_socket_ids(host, online)
     source = f"{ROOT}/cpu*/topology"
     if not sockets:
@@ -92,11 +92,11 @@ def read_cpu_topology(host: Host) -> CpuTopology:
         offline=offline,
         present=read_cpu_list(host, "present") or numbered_cpus or frozenset(listed),
         cores=cores,
-        dies=_read_sets(host, online, ("die_cpus_list", "die_cpus")),
+        dies=_read_cpu_sets(host, online, ("die_cpus_list", "die_cpus")),
         sockets=sockets,
-        books=_read_sets(host, online, ("book_siblings_list", "book_siblings")),
-        drawers=_read_sets(host, online, ("drawer_siblings_list", "drawer_siblings")),
-        ids=_label_sockets(sockets, ids),
+        books=_read_cpu_sets(host, online, ("book_siblings_list", "book_siblings")),
+        drawers=_read_cpu_sets(host, online, ("drawer_siblings_list", "drawer_siblings")),
+        ids=_socket_number_by_cpu(sockets, ids),
         source=source,
     )
 
@@ -111,7 +111,7 @@ def read_cpuinfo(host: Host) -> list[dict[str, str]]:
     blocks = re.split(r"\n\s*\n", text) if is_present(text) else []
     if len(blocks) > MAX_CPUS:
         return []
-    parsed = [dict(_split_pair(line) for line in block.splitlines() if ":" in line) for block in blocks]
+    parsed = [dict(_split_at_colon(line) for line in block.splitlines() if ":" in line) for block in blocks]
     return [entry for entry in parsed if entry]
 
 
@@ -130,12 +130,12 @@ def _is_number(text: str) -> bool:
     return re.fullmatch(r"[0-9]{1,9}", text) is not None
 
 
-def _split_pair(line: str) -> tuple[str, str]:
+def _split_at_colon(line: str) -> tuple[str, str]:
     key, _, value = line.partition(":")
     return key.strip(), value.strip()
 
 
-def _numbered_cpus(host: Host) -> frozenset[int]:
+def _cpus_with_folder(host: Host) -> frozenset[int]:
     names = host.list_names(ROOT)
     matches = (re.fullmatch(r"cpu([0-9]{1,9})", name) for name in names) if is_present(names) else ()
     return frozenset(int(match[1]) for match in matches if match)
@@ -159,7 +159,7 @@ def _online_and_offline_cpus(
     return online, (off | (read_cpu_list(host, "offline") or frozenset()) | (cpus - online)) & plugged
 
 
-def _read_sets(host: Host, online: frozenset[int], *names: tuple[str, str]) -> Sets:
+def _read_cpu_sets(host: Host, online: frozenset[int], *names: tuple[str, str]) -> Sets:
     sets: Sets = {}
     for n in online:
         for listed, masked in names:
@@ -197,7 +197,7 @@ def _core_key(listed: dict[int, dict[str, str]], n: int) -> tuple[str | None, st
     return None if core is None else (_listed_value(listed, n, "physical id"), core)
 
 
-def _label_sockets(sockets: Sets, ids: dict[int, int]) -> dict[int, int]:
+def _socket_number_by_cpu(sockets: Sets, ids: dict[int, int]) -> dict[int, int]:
     """CPU -> socket number: the kernel's, where each set has its own, else counted by the lowest CPU."""
     sets = distinct_sets(sockets)
     names = [{ids[n] for n in cpus if n in ids} for cpus in sets]

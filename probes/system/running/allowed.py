@@ -38,10 +38,10 @@ def read_allowed_resources(host: Host) -> AllowedResources:
     """Of the process that asks; in a captured tree of the one that captured it."""
     text = host.read_file_text(_STATUS, 1 << 16)
     group = read_cgroup(host)
-    cpus, nodes = _parse_listed(text, "Cpus_allowed_list"), _parse_listed(text, "Mems_allowed_list")
+    cpus, nodes = _parse_status_list(text, "Cpus_allowed_list"), _parse_status_list(text, "Mems_allowed_list")
     return AllowedResources(
-        cpus=cpus if is_present(cpus) else _read_cpuset(host, "cpus") or cpus,
-        nodes=nodes if is_present(nodes) else _read_cpuset(host, "mems") or nodes,
+        cpus=cpus if is_present(cpus) else _read_own_cpuset(host, "cpus") or cpus,
+        nodes=nodes if is_present(nodes) else _read_own_cpuset(host, "mems") or nodes,
         quota_cores=group if isinstance(group, Absent) else group.cpu_cores,
     )
 
@@ -52,7 +52,7 @@ def listed_in_status(text: str | Absent, name: str) -> str:
     return match[1] if match else ""
 
 
-def _parse_listed(text: str | Absent, name: str) -> frozenset[int] | Absent:
+def _parse_status_list(text: str | Absent, name: str) -> frozenset[int] | Absent:
     if isinstance(text, Absent):
         return text
     listed = listed_in_status(text, name)
@@ -64,7 +64,7 @@ def _parse_listed(text: str | Absent, name: str) -> frozenset[int] | Absent:
     )
 
 
-def _read_cpuset(host: Host, resource_name: str) -> frozenset[int] | None:
+def _read_own_cpuset(host: Host, resource_name: str) -> frozenset[int] | None:
     """From the cpuset of the process, in trees that hold no status: cpuset(7), and cgroups that mount it."""
     path, table = host.read_file_text("/proc/self/cpuset", 4096), host.read_file_text("/proc/mounts", 1 << 20)
     if isinstance(path, Absent) or isinstance(table, Absent):

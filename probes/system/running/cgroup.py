@@ -61,17 +61,17 @@ def read_cgroup(host: Host, pid: str = "self") -> Cgroup | Absent:
     groups = parse_proc_cgroup(text)
     folders = {name: find_group_folders(host, table, name, path) for name, path in groups.items()}
     version = "v2" if set(groups) == {""} else "hybrid" if folders.get("") else "v1"
-    memory = _read_byte_limit(host, folders.get("", ()), "memory.max")
+    memory = _smallest_byte_limit(host, folders.get("", ()), "memory.max")
     first = folders.get("memory", ())
     return Cgroup(
         version=version,
         path=groups.get("cpu") or groups.get("", "/"),
         cpu_cores=_smallest_limit(
-            _quota_v2(host, folders.get("", ())), _quota_v1(host, folders.get("cpu", ()))
+            _cpu_quota_v2(host, folders.get("", ())), _cpu_quota_v1(host, folders.get("cpu", ()))
         ),
-        memory_bytes=_smallest_limit(memory, _read_byte_limit(host, first, "memory.limit_in_bytes")),
-        io=(*_io_limits(host, folders.get("", ())), *_throttle_limits(host, folders.get("blkio", ()))),
-        cpus=_read_cpuset(host, (*folders.get("", ()), *folders.get("cpuset", ()))),
+        memory_bytes=_smallest_limit(memory, _smallest_byte_limit(host, first, "memory.limit_in_bytes")),
+        io=(*_io_max_limits(host, folders.get("", ())), *_blkio_limits_v1(host, folders.get("blkio", ()))),
+        cpus=_read_group_cpus(host, (*folders.get("", ()), *folders.get("cpuset", ()))),
         latency_targets=tuple(_latency_targets(host, folders.get("", ()))),
     )
 
@@ -130,7 +130,7 @@ def find_group_folders(host: Host, table: tuple[Mount, ...], controller: str, pa
 
 def cpu_quota_of_group(host: Host, folder: str) -> float | None:
     """The quota of one group, by its folder, in CPUs; None: it has none of its own."""
-    limit = _smallest_limit(_quota_v2(host, (folder,)), _quota_v1(host, (folder,)))
+    limit = _smallest_limit(_cpu_quota_v2(host, (folder,)), _cpu_quota_v1(host, (folder,)))
     return limit if isinstance(limit, float) else None
 
 
@@ -154,7 +154,7 @@ def _read_in_each_group(host: Host, folders: tuple[str, ...], name: str) -> list
     return [text for text in texts if isinstance(text, str)]
 
 
-def _quota_v2(host: Host, folders: tuple[str, ...]) -> float | Absent | None:
+def _cpu_quota_v2(host: Host, folders: tuple[str, ...]) -> float | Absent | None:
     texts = _read_in_each_group(host, folders, "cpu.max")
     if isinstance(texts, Absent):
         return texts
@@ -162,7 +162,7 @@ def _quota_v2(host: Host, folders: tuple[str, ...]) -> float | Absent | None:
     return min((int(p[1]) / int(p[2]) for p in pairs if p and int(p[2])), default=None)
 
 
-def _quota_v1(host: Host, folders: tuple[str, ...]) -> float | Absent | None:
+def _cpu_quota_v1(host: Host, folders: tuple[str, ...]) -> float | Absent | None:
     quotas: list[float] = []
     is_mounted = False
     for folder in folders:
@@ -179,7 +179,7 @@ def _quota_v1(host: Host, folders: tuple[str, ...]) -> float | Absent | None:
     return min(quotas, default=None)
 
 
-def _read_byte_limit(host: Host, folders: tuple[str, ...], name: str) -> int | Absent | None:
+def _smallest_byte_limit(host: Host, folders: tuple[str, ...], name: str) -> int | Absent | None:
     texts = _read_in_each_group(host, folders, name)
     if isinstance(texts, Absent):
         return texts
@@ -187,28 +187,28 @@ def _read_byte_limit(host: Host, folders: tuple[str, ...], name: str) -> int | A
     return min((number for number in numbers if number < _NO_LIMIT_BYTES), default=None)
 
 
-def _io_limits(host: Host, folders: tuple[str, ...]) -> Iterator[IoLimit]:
+def _io_max_limits(host: Host, folders: tuple[str, ...]) -> Iterator[IoLimit]:
     """Version 2: `8:16 rbps=2097152 wbps=max riops=max wiops=120` (Documentation/admin-guide/cgroup-v2.rst)."""
     for folder in folders:
-        yield from _parse_limits(host, folder, "io.max", r"(rbps|wbps|riops|wiops)=([0-9]{1,19})\b")
+        yield from _parse_io_limits(host, folder, "io.max", r"(rbps|wbps|riops|wiops)=([0-9]{1,19})\b")
 
 
 def _latency_targets(host: Host, folders: tuple[str, ...]) -> Iterator[IoLimit]:
     """`8:16 target=75000`, in µs (Documentation/admin-guide/cgroup-v2.rst)."""
     for folder in folders:
-        yield from _parse_limits(host, folder, "io.latency", r"^(target)=([0-9]{1,19})$", "latency")
+        yield from _parse_io_limits(host, folder, "io.latency", r"^(target)=([0-9]{1,19})$", "latency")
 
 
-def _throttle_limits(host: Host, folders: tuple[str, ...]) -> Iterator[IoLimit]:
+def _blkio_limits_v1(host: Host, folders: tuple[str, ...]) -> Iterator[IoLimit]:
     """Version 1: a file for each kind, `8:16 2097152`."""
     for folder in folders:
         for name, limit_name in _V1_IO.items():
-            yield from _parse_limits(
+            yield from _parse_io_limits(
                 host, folder, f"blkio.throttle.{name}_device", r"^()([0-9]{1,19})$", limit_name
             )
 
 
-def _parse_limits(
+def _parse_io_limits(
     host: Host, folder: str, file: str, pattern: str, limit_name: str = ""
 ) -> Iterator[IoLimit]:
     """A line a device, by its number; `pattern` finds the name and the value of each of its limits."""
@@ -219,7 +219,7 @@ def _parse_limits(
             yield IoLimit(devno, limit_name or name, int(value), folder, file)
 
 
-def _read_cpuset(host: Host, folders: tuple[str, ...]) -> frozenset[int] | Absent:
+def _read_group_cpus(host: Host, folders: tuple[str, ...]) -> frozenset[int] | Absent:
     for folder in folders:
         for name in ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"):
             text = host.read_file_text(f"{folder}/{name}")

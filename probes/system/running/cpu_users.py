@@ -83,13 +83,13 @@ class CpuUsers:
             ranked = rank_processes(self._last, table, "cpu", self.own_pids)
             for number, process in enumerate(ranked):
                 if not table.processes[process.pid].kernel_thread:
-                    self._add_use(process, between_s, asked=number < MAX_ASKED)
+                    self._add_use(process, between_s, read_allowed=number < MAX_ASKED)
         self._last = table
 
-    def _add_use(self, process: BusyProcess, seconds: float, *, asked: bool) -> None:
+    def _add_use(self, process: BusyProcess, seconds: float, *, read_allowed: bool) -> None:
         key = (process.pid, process.start_ticks)
         before = self._users.get(key)
-        status = self._host.read_file_text(f"/proc/{process.pid}/status", 1 << 16) if asked else ""
+        status = self._host.read_file_text(f"/proc/{process.pid}/status", 1 << 16) if read_allowed else ""
         allowed = listed_in_status(status, "Cpus_allowed_list")
         began = self._first is not None and process.pid not in self._first.processes
         self._users[key] = CpuUser(
@@ -118,7 +118,7 @@ class CpuUsers:
 
     def find_shared_cpus(self, usable: frozenset[int]) -> list[SharedCpus]:
         """Return CPUs that two processes or more share and fill while others of `usable` idle; the fullest first."""
-        idle = _idle_shares(self._first_times, self._last_times)
+        idle = _idle_shares_by_cpu(self._first_times, self._last_times)
         return find_shared_cpus(self.rank_users(), usable, idle)
 
 
@@ -149,7 +149,7 @@ def find_shared_cpus(
     return sorted(shared_sets, key=lambda shared: -shared.used_cpus / len(shared.cpus))
 
 
-def _idle_shares(before: Mapping[int, CpuTimes], after: Mapping[int, CpuTimes]) -> dict[int, float]:
+def _idle_shares_by_cpu(before: Mapping[int, CpuTimes], after: Mapping[int, CpuTimes]) -> dict[int, float]:
     """By CPU, of those that were online at both looks; waiting for a disk is idle, too."""
     shares = {}
     for cpu, times in after.items():

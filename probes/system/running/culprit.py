@@ -59,7 +59,7 @@ def find_dominant_process(
     `raised_floor` (a
     twentieth of a CPU, or 64 KiB/s) and a quarter of what all others used, or where it cannot be read.
     """
-    everybody = list(_measure_use(before, after, resource, own_pids))
+    everybody = list(_process_use(before, after, resource, own_pids))
     people = [user for user in everybody if not after.processes[user.pid].kernel_thread]
     asked = people if _rank_above_floor(people, resource, raised_floor) else everybody
     busiest = next(iter(_rank_above_floor(asked, resource, raised_floor)), None)
@@ -77,7 +77,7 @@ def used_quarter_of_total(
 ) -> bool:
     """Return whether the process used a quarter of what all outside `own_pids` used in between."""
     rates = {
-        (user.pid, user.start_ticks): user.rate for user in _measure_use(before, after, resource, own_pids)
+        (user.pid, user.start_ticks): user.rate for user in _process_use(before, after, resource, own_pids)
     }
     return rates.get((process.pid, process.start_ticks), 0.0) >= NAMED_SHARE * sum(rates.values()) > 0
 
@@ -104,10 +104,10 @@ def find_dominant_family(
     parents = {pid: process.parent for pid, process in after.processes.items()}
     names = {pid: process.name for pid, process in after.processes.items()}
     rates, total = _groups_and_total_by(
-        before, after, own_pids, lambda pid: [str(each) for each in _ancestors(pid, parents, names)]
+        before, after, own_pids, lambda pid: [str(each) for each in _self_and_ancestors(pid, parents, names)]
     )
-    enough = [int(key) for key, group in rates.items() if _is_enough(group, total)]
-    outer = {each for pid in enough for each in _ancestors(pid, parents, names) if each != pid}
+    enough = [int(key) for key, group in rates.items() if _is_enough_to_name(group, total)]
+    outer = {each for pid in enough for each in _self_and_ancestors(pid, parents, names) if each != pid}
     inner = [pid for pid in enough if pid not in outer and pid not in own_pids and pid in after.processes]
     if not inner:
         return None
@@ -127,10 +127,10 @@ def find_dominant_group(
     """
     rates, total = _groups_and_total_by(before, after, own_pids, lambda pid: [key_of(pid)])
     largest = max((group for key, group in rates.items() if key), key=lambda group: group.rate, default=None)
-    return largest if largest is not None and _is_enough(largest, total) else None
+    return largest if largest is not None and _is_enough_to_name(largest, total) else None
 
 
-def _is_enough(group: BusyGroup, total: float) -> bool:
+def _is_enough_to_name(group: BusyGroup, total: float) -> bool:
     return group.rate >= max(MIN_CPUS, NAMED_SHARE * total)
 
 
@@ -143,7 +143,7 @@ def _groups_and_total_by(
     """By each key of a process what those with it used together, and what all used. Without the kernel's threads."""
     groups: dict[str, BusyGroup] = {}
     total = 0.0
-    for user in _measure_use(before, after, "cpu", own_pids):
+    for user in _process_use(before, after, "cpu", own_pids):
         if after.processes[user.pid].kernel_thread:
             continue
         total += user.rate
@@ -153,7 +153,7 @@ def _groups_and_total_by(
     return groups, total
 
 
-def _ancestors(pid: int, parents: dict[int, int], names: dict[int, str]) -> Iterator[int]:
+def _self_and_ancestors(pid: int, parents: dict[int, int], names: dict[int, str]) -> Iterator[int]:
     """The process and those above it, up to what starts everybody's: process 1, a service manager, a container's."""
     visited_pids: set[int] = set()
     while pid > 2 and pid not in visited_pids and names.get(pid) not in _MANAGERS:
@@ -170,7 +170,7 @@ def rank_processes(
     raised_floor: float | None = None,
 ) -> list[BusyProcess]:
     """As `find_dominant_process`, all that used `raised_floor`: who used most first."""
-    return _rank_above_floor(_measure_use(before, after, resource, own_pids), resource, raised_floor)
+    return _rank_above_floor(_process_use(before, after, resource, own_pids), resource, raised_floor)
 
 
 def _rank_above_floor(
@@ -186,17 +186,17 @@ def rank_commands(
 ) -> list[list[BusyProcess]]:
     """Return the processes of each command that used something; the command whose processes used most comes first."""
     commands: defaultdict[str, list[BusyProcess]] = defaultdict(list)
-    for user in _measure_use(before, after, resource, own_pids):
+    for user in _process_use(before, after, resource, own_pids):
         commands[user.name].append(user)
     return sorted(commands.values(), key=lambda users: -sum(user.rate for user in users))
 
 
-def _measure_use(
+def _process_use(
     before: ProcessTable, after: ProcessTable, resource: Resource, own_pids: frozenset[int]
 ) -> Iterator[BusyProcess]:
     between_s = max(after.uptime_s - before.uptime_s, 0.01)
     all_cpus = between_s * after.cpus if after.cpus else float("inf")
-    inherited = _find_inherited(before, after)
+    inherited = _reaped_use_by_reaper(before, after)
     for pid, process in after.processes.items():
         if pid in own_pids:
             continue
@@ -254,7 +254,7 @@ def others_cpus_and_io_rate(
     rates = {
         resource: sum(
             user.rate
-            for user in _measure_use(before, after, resource, own_pids)
+            for user in _process_use(before, after, resource, own_pids)
             if not after.processes[user.pid].kernel_thread
         )
         for resource in resources
@@ -262,7 +262,7 @@ def others_cpus_and_io_rate(
     return rates["cpu"], rates["io"] if rates["io"] or not after.unreadable else None
 
 
-class _Inherited(msgspec.Struct):
+class _ReapedUse(msgspec.Struct):
     """What processes that are gone had used by the first look: whoever reaped them did not use it in between."""
 
     cpu_s: float = 0.0
@@ -275,18 +275,18 @@ class _Inherited(msgspec.Struct):
         self.io_known = self.io_known and process.io is not None
 
 
-def _find_inherited(before: ProcessTable, after: ProcessTable) -> dict[int, _Inherited]:
+def _reaped_use_by_reaper(before: ProcessTable, after: ProcessTable) -> dict[int, _ReapedUse]:
     """By the process that may have reaped them."""
-    by_reaper: dict[int, _Inherited] = {}
+    by_reaper: dict[int, _ReapedUse] = {}
     for pid, ended in before.processes.items():
         if is_same_process(ended, after.processes.get(pid)):
             continue
-        for reaper in _find_reapers(ended, before, after):
-            by_reaper.setdefault(reaper, _Inherited()).add_process(ended)
+        for reaper in _possible_reapers(ended, before, after):
+            by_reaper.setdefault(reaper, _ReapedUse()).add_process(ended)
     return by_reaper
 
 
-def _find_reapers(ended: Process, before: ProcessTable, after: ProcessTable) -> Iterator[int]:
+def _possible_reapers(ended: Process, before: ProcessTable, after: ProcessTable) -> Iterator[int]:
     """Its parent. Where that is gone as well: any ancestor, for a subreaper adopts (prctl(2)), or init."""
     visited_pids = {ended.pid}
     at = ended
@@ -303,7 +303,7 @@ def _usage_since(
     earlier: Process | None,
     now: Process,
     resource: Resource,
-    inherited: _Inherited | None,
+    inherited: _ReapedUse | None,
     all_cpus: float,
 ) -> float | None:
     """CPU seconds, bytes or faults since `earlier` (None: since its start, which lies in between); None: not known."""
@@ -311,13 +311,13 @@ def _usage_since(
         return max(0.0, float(now.major_faults - (earlier.major_faults if earlier else 0)))
     own = now.own_s - (earlier.own_s if earlier else 0.0)
     children = now.children_s - (earlier.children_s if earlier else 0.0)
-    reaped = inherited or _Inherited()
+    reaped = inherited or _ReapedUse()
     of_children = max(0.0, children - reaped.cpu_s)
     impossible = of_children > MORE_THAN_ALL_CPUS * all_cpus
     if resource == "cpu":
         return min(max(0.0, own) + (0.0 if impossible else of_children), all_cpus)
     if children < ROUNDED_S and reaped.cpu_s > 2 * ROUNDED_S:
-        reaped = _Inherited()  # it did not wait for them: it ignores SIGCHLD, or another one adopted them
+        reaped = _ReapedUse()  # it did not wait for them: it ignores SIGCHLD, or another one adopted them
     if impossible or now.io is None or not reaped.io_known:
         return None
     if earlier is None:

@@ -107,7 +107,7 @@ def read_look_state(host: Host, *, waiting: bool = True) -> LookState:
         wall_s=time.time(),
         boot_s=boot_s,
         host=read_host_counters(host, boot_s),
-        paging=_read_paging(host),
+        paging=_read_paging_counters(host),
         card_counters=_read_card_counters(host),
         nfs=_read_nfs_calls_and_resends(host),
         lustre=_read_lustre_requests_and_wait_us(host),
@@ -121,7 +121,7 @@ def _read_lines(host: Host, path: str) -> list[str]:
     return [] if isinstance(text, Absent) else text.splitlines()
 
 
-def _read_paging(host: Host) -> dict[str, int]:
+def _read_paging_counters(host: Host) -> dict[str, int]:
     counters: dict[str, int] = {}
     for line in _read_lines(host, "/proc/vmstat"):
         name, _, number = line.partition(" ")
@@ -173,16 +173,16 @@ def look_between_states(host: Host, before: LookState, after: LookState) -> Host
     """Return what happened in between. A counter that ran backwards is nothing."""
     seconds = max(after.boot_s - before.boot_s, 1e-3)
     values: dict[str, dict[str, float]] = {}
-    for subject, metric, value in _all_values(host, before, after, seconds):
+    for subject, metric, value in _subject_metric_values(host, before, after, seconds):
         values.setdefault(subject, {})[metric] = round(value, 6)
-    total, processes = _process_use(host, before.processes, after.processes)
+    total, processes = _totals_and_uses(host, before.processes, after.processes)
     return HostLook(
         wall_s=round(after.wall_s, 3), boot_s=round(after.boot_s, 3), seconds=round(seconds, 3), cpus=after.host.cpus,
         values=values, total=total, processes=processes,
     )  # fmt: skip
 
 
-def _all_values(
+def _subject_metric_values(
     host: Host, before: LookState, after: LookState, seconds: float
 ) -> Iterator[tuple[str, str, float]]:
     yield from _cpu_values(before.host, after.host)
@@ -194,7 +194,7 @@ def _all_values(
         yield "host", "run queue", float(max(0, after.host.running - 1))
     if after.host.blocked is not None:
         yield "host", "blocked tasks", float(after.host.blocked)
-    yield "host", "stuck tasks", float(_count_stuck(before.processes, after.processes))
+    yield "host", "stuck tasks", float(_count_stuck_processes(before.processes, after.processes))
     for metric, count in after.paging.items():
         if metric in before.paging:
             yield "host", metric, max(0, count - before.paging[metric]) / seconds
@@ -223,7 +223,7 @@ def _all_values(
             yield from _disk_values(name, was_counters, counters, seconds)
 
 
-def _count_stuck(before: ProcessTable, after: ProcessTable) -> int:
+def _count_stuck_processes(before: ProcessTable, after: ProcessTable) -> int:
     """Processes that wait in the kernel in both looks, and in between used no CPU time and moved no byte.
 
     A log on a slow disk uses less than a tick of CPU time for its writes: it is slow, not stuck.
@@ -264,11 +264,11 @@ def _disk_values(
         yield f"disk:{name}", "latency", max(0.0, after.waited_s - before.waited_s) / operations
 
 
-def _process_use(
+def _totals_and_uses(
     host: Host, before: ProcessTable, after: ProcessTable
 ) -> tuple[tuple[float, ...], tuple[ProcessUse, ...]]:
     """A child that was reaped in between counts for its parent, without what it had done before."""
-    workers = frozenset(pid for pid, p in after.processes.items() if _works_for_others(p))
+    workers = frozenset(pid for pid, p in after.processes.items() if _is_kernel_worker(p))
     totals, rates = [0.0] * len(_MIN_RATES), dict[tuple[str, str], list[float]]()
     pids = dict[tuple[str, str], int]()
     owner: Callable[[int], str] = cache(user_of) if host.live else lambda _pid: ""
@@ -313,7 +313,7 @@ def group_by_user(
     return groups
 
 
-def _works_for_others(process: Process) -> bool:
+def _is_kernel_worker(process: Process) -> bool:
     """True for the kernel's workers: what one of them moves for a loop device counts for the process that asked too."""
     return process.kernel_thread and process.name.startswith(("kworker/", "loop"))
 

@@ -65,7 +65,7 @@ def read_io_priorities(host: Host) -> tuple[IoPriority, ...] | Absent:
         if stat is None or stat.is_kernel_thread:
             continue
         value = libc.syscall(number, 1, pid)  # 1: IOPRIO_WHO_PROCESS
-        own = decode_io_priority(value, _nice_value(pid)) if value >= 0 else None
+        own = decode_io_priority(value, _nice_value_or_zero(pid)) if value >= 0 else None
         if own:
             own_priorities.append(IoPriority(pid, stat.name, *own))
     # none among those that can be seen says nothing of the others
@@ -73,7 +73,7 @@ def read_io_priorities(host: Host) -> tuple[IoPriority, ...] | Absent:
     return tuple(own_priorities) if unseen is None else unseen
 
 
-def _nice_value(pid: int) -> int:
+def _nice_value_or_zero(pid: int) -> int:
     try:
         return os.getpriority(os.PRIO_PROCESS, pid)
     except OSError:

@@ -72,7 +72,7 @@ class JobUse(msgspec.Struct, frozen=True, kw_only=True):
 def look_at_job(host: Host, target: JobTarget) -> JobLook | Absent:
     """Absent where no such process, group or user's process can be seen, or another process has the id."""
     at = read_process_table(host, io=False)
-    target_process = at.processes.get(int(target.value)) if _is_pid(target) else None
+    target_process = at.processes.get(int(target.value)) if _names_a_pid(target) else None
     if target_process is not None and target.start_ticks not in (None, target_process.start_ticks):
         return Absent(
             f"the process {target.value} that was meant has ended; "
@@ -150,7 +150,7 @@ def compute_job_use(before: JobLook, after: JobLook) -> JobUse:
     )
 
 
-def _is_pid(target: JobTarget) -> bool:
+def _names_a_pid(target: JobTarget) -> bool:
     return target.kind == "pid" and re.fullmatch(r"[0-9]{1,9}", target.value) is not None
 
 
@@ -158,7 +158,7 @@ def _find_members(
     host: Host, target: JobTarget, everybody: dict[int, Process]
 ) -> dict[int, Process] | Absent:
     if target.kind == "pid":
-        family = process_with_descendants(host, int(target.value)) if _is_pid(target) else {}
+        family = process_with_descendants(host, int(target.value)) if _names_a_pid(target) else {}
         # A child that was adopted by init left the tree; the list of parents finds those whose parent still lives.
         return family | find_descendants(everybody, family)
     if target.kind == "cgroup":

@@ -51,7 +51,7 @@ def find_group_folders_with(
     """The groups with one of a controller's files, by hierarchy, the highest first; and whether all were looked at."""
     table = read_mounts(host)
     if is_present(table):
-        roots = _hierarchy_roots(table, controller)
+        roots = _hierarchy_mountpoints(table, controller)
     else:  # a captured tree without a mount table: where systemd mounts them
         first = f"{CGROUPS}/{controller}"
         roots = (first if host.path_exists(first) else CGROUPS,)
@@ -90,7 +90,7 @@ def find_job_quotas(host: Host, target: JobTarget) -> tuple[QuotaGroup, ...]:
         )
         folders = tuple(chain[0] for chain in chains if chain)
     quotas: dict[str, QuotaGroup] = {}
-    for root in _hierarchy_roots(table):
+    for root in _hierarchy_mountpoints(table):
         for folder in (f for f in folders if f.startswith(f"{root}/")):
             while folder != root:
                 if (quota := read_quota_group(host, root, folder)) is not None:
@@ -128,7 +128,7 @@ def read_quota_group(host: Host, root: str, folder: str) -> QuotaGroup | None:
     return QuotaGroup(folder=folder, name=name, cores=cores, stopped=counts[0], periods=counts[1])
 
 
-def _hierarchy_roots(table: tuple[Mount, ...], controller: str = "cpu") -> tuple[str, ...]:
+def _hierarchy_mountpoints(table: tuple[Mount, ...], controller: str = "cpu") -> tuple[str, ...]:
     """Each hierarchy once, where it was mounted first: a container's tree may hold it again."""
     mountpoints: dict[tuple[str, str], str] = {}
     for m in table:

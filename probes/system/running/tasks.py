@@ -90,7 +90,7 @@ def find_blocked_tasks(host: Host, process_ids: Collection[int] | None = None) -
         return names
     shown = (pid for name in names if (pid := parse_unsigned(name)) is not None)
     pids = sorted(pid for pid in shown if process_ids is None or pid in process_ids)
-    if not pids and not host.live and (listed := list(_listed_tasks(host))):
+    if not pids and not host.live and (listed := list(_blocked_tasks_of_ps(host))):
         return BlockedTaskScan(tuple(listed), len(listed), len(listed))
     if not pids:
         return Absent("/proc shows no process", kind="captured" if not host.live else "container")
@@ -102,9 +102,9 @@ def find_blocked_tasks(host: Host, process_ids: Collection[int] | None = None) -
             unreadable += leader.kind not in ("missing", "captured")
             continue
         threads += max(1, leader.thread_count)
-        for stat in _iterate_threads(host, pid, leader):
+        for stat in _stat_of_each_thread(host, pid, leader):
             if stat.state_letter == "D":
-                task = _read_task(host, pid, stat)
+                task = _read_blocked_task(host, pid, stat)
                 if task.wchan not in HARMLESS_WAITS:
                     tasks.append(task)
     return BlockedTaskScan(tuple(tasks), len(pids), threads, unreadable, _explain_unseen(host, unreadable))
@@ -116,7 +116,7 @@ _PS_LONG = lazy_pattern(
 )
 
 
-def _listed_tasks(host: Host) -> Iterator[BlockedTask]:
+def _blocked_tasks_of_ps(host: Host) -> Iterator[BlockedTask]:
     """Those in D that a sosreport's `ps alx` lists."""
     for path in host.glob_paths("/sos_commands/process/ps_alx*"):
         text = host.read_file_text(path, 8 << 20)
@@ -141,7 +141,7 @@ def _read_stat(host: Host, directory: str) -> ProcessStat | Absent:
     return parse_stat(text) or Absent("not the format of /proc/PID/stat", "invalid", f"{directory}/stat")
 
 
-def _iterate_threads(host: Host, pid: int, leader: ProcessStat) -> Iterator[ProcessStat]:
+def _stat_of_each_thread(host: Host, pid: int, leader: ProcessStat) -> Iterator[ProcessStat]:
     yield leader
     if leader.thread_count < 2:
         return
@@ -153,7 +153,7 @@ def _iterate_threads(host: Host, pid: int, leader: ProcessStat) -> Iterator[Proc
                 yield stat
 
 
-def _read_task(host: Host, pid: int, stat: ProcessStat) -> BlockedTask:
+def _read_blocked_task(host: Host, pid: int, stat: ProcessStat) -> BlockedTask:
     directory = f"/proc/{pid}/task/{stat.pid}"
     if not host.path_exists(directory):  # a captured tree may hold only /proc/PID
         directory = f"/proc/{pid}"
@@ -168,12 +168,12 @@ def _read_task(host: Host, pid: int, stat: ProcessStat) -> BlockedTask:
         start_ticks=stat.start_ticks,
         kernel_thread=stat.is_kernel_thread,
         wchan=wchan,
-        switches=_parse_context_switches(status),
+        switches=_parse_voluntary_switches(status),
         wchan_source=f"{directory}/wchan",
     )
 
 
-def _parse_context_switches(status: str | Absent) -> int | Absent:
+def _parse_voluntary_switches(status: str | Absent) -> int | Absent:
     if isinstance(status, Absent):
         return status
     match = re.search(r"^voluntary_ctxt_switches:\s*([0-9]{1,19})$", status, re.MULTILINE)

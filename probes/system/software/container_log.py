@@ -22,7 +22,7 @@ _JSON = '{"log":'
 _PRINTED_LINE = lazy_pattern(r"(\d{4}-\d\d-\d\dT\S+) (.*)$")
 
 
-class _JsonLine(msgspec.Struct, frozen=True):
+class _DockerLine(msgspec.Struct, frozen=True):
     """What Docker writes for each line."""
 
     log: str
@@ -47,15 +47,15 @@ def read_container_log(host: Host, path: str) -> list[ServiceLine]:
     """Return the lines of one file, without the time and the stream that kubelet or the engine put before them."""
     text = host.read_file_text(path, MAX_LOG_BYTES)
     lines = text.splitlines() if is_present(text) else []
-    return [ServiceLine(_message_of(line)[:MAX_LINE_CHARACTERS], path, clock_time(line)) for line in lines]
+    return [ServiceLine(_log_message(line)[:MAX_LINE_CHARACTERS], path, clock_time(line)) for line in lines]
 
 
-def _message_of(line: str) -> str:
+def _log_message(line: str) -> str:
     if match := _CRI_LINE.match(line) or _PRINTED_LINE.match(line):
         return match[2]
     if line.startswith(_JSON):
         try:
-            return msgspec.json.decode(line, type=_JsonLine).log.rstrip("\n")
+            return msgspec.json.decode(line, type=_DockerLine).log.rstrip("\n")
         except msgspec.DecodeError:
             return line
     return line

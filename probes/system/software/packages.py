@@ -45,7 +45,7 @@ class InstalledPackages(msgspec.Struct, frozen=True, kw_only=True):
 def read_packages(host: Host) -> InstalledPackages | Absent:
     text, source = host.read_file_text(STATUS, MAX_LIST_BYTES), STATUS
     if is_present(text) and text.strip():
-        return _sort_packages(_parse_dpkg(text), source)
+        return _summarize_packages(_parse_installed_dpkg(text), source)
     source = "rpm -qa"
     if host.live:
         output = host.read_command(*RPMS, timeout_s=RPM_S)
@@ -56,12 +56,12 @@ def read_packages(host: Host) -> InstalledPackages | Absent:
         lines = output.splitlines() if is_present(output) else []
         listed = [(m[1], m[2], m[3]) for line in lines if (m := _SOS_RPM.match(line))]
     if listed:
-        return _sort_packages(listed, source)
+        return _summarize_packages(listed, source)
     reason = output.reason if isinstance(output, Absent) else "no package is listed"
     return Absent(f"neither dpkg nor rpm lists its packages: {reason}", "missing", source)
 
 
-def _parse_dpkg(text: str) -> Iterator[tuple[str, str, str]]:
+def _parse_installed_dpkg(text: str) -> Iterator[tuple[str, str, str]]:
     """Those that are installed: a removed one whose conffiles are kept is none."""
     for paragraph in text.split("\n\n"):
         fields = dict(re.findall(r"^(Package|Status|Version|Architecture): (.*)$", paragraph, re.MULTILINE))
@@ -69,7 +69,7 @@ def _parse_dpkg(text: str) -> Iterator[tuple[str, str, str]]:
             yield fields["Package"], fields.get("Version", ""), fields.get("Architecture", "")
 
 
-def _sort_packages(
+def _summarize_packages(
     listed: Iterator[tuple[str, str, str]] | list[tuple[str, str, str]], source: str
 ) -> InstalledPackages:
     telling: defaultdict[str, set[str]] = defaultdict(set)
@@ -104,11 +104,11 @@ class Userland(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_userland(host: Host) -> Userland:
     return Userland(
-        libraries=_list_libraries() if host.live else {}, tuned=host.read_word("/etc/tuned/active_profile")
+        libraries=_library_versions() if host.live else {}, tuned=host.read_word("/etc/tuned/active_profile")
     )
 
 
-def _list_libraries() -> dict[str, str]:
+def _library_versions() -> dict[str, str]:
     import ssl  # 10 ms, and only here
 
     versions = {

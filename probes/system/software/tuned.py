@@ -39,16 +39,16 @@ def active_tuned_sections(host: Host) -> tuple[TunedSection, ...]:
     """Of the active profiles and of those that they include; of two that ask for the same the later one counts."""
     profiles = active_tuned_profiles(host)
     names = profiles.split() if is_present(profiles) else ()
-    sections = (section for name in names for section in _read_sections(host, name, 0))
+    sections = (section for name in names for section in _read_profile_sections(host, name, 0))
     return tuple(islice(sections, _MAX_SECTIONS))
 
 
 def tuned_profile_sections(host: Host, profile: str) -> tuple[TunedSection, ...]:
     """Return the sections of a named profile, whether or not it is active; none where there is no such profile."""
-    return tuple(islice(_read_sections(host, profile, 0), _MAX_SECTIONS))
+    return tuple(islice(_read_profile_sections(host, profile, 0), _MAX_SECTIONS))
 
 
-def _read_sections(host: Host, profile: str, depth: int) -> Iterator[TunedSection]:
+def _read_profile_sections(host: Host, profile: str, depth: int) -> Iterator[TunedSection]:
     if depth > _MAX_DEPTH or "/" in profile:
         return
     paths = (f"{folder}/{profile}/tuned.conf" for folder in FOLDERS)
@@ -65,7 +65,7 @@ def _read_sections(host: Host, profile: str, depth: int) -> Iterator[TunedSectio
         return
     for inner in re.split(r"[,\s]+", parser.get("main", "include", fallback="") or ""):
         if inner:
-            yield from _read_sections(host, inner, depth + 1)
+            yield from _read_profile_sections(host, inner, depth + 1)
     for name in parser.sections():
         options = {key: value or "" for key, value in parser[name].items()}
         yield TunedSection(path, options.get("type") or name, options)

@@ -203,7 +203,7 @@ async def test_a_block_that_its_bytes_ended_is_measured_again_where_the_budget_h
     async def affordable_bytes(*_: object) -> int:
         return allowed.pop(0)
 
-    monkeypatch.setattr(bench, "_affordable_bytes", affordable_bytes)
+    monkeypatch.setattr(bench, "_max_window_write_bytes", affordable_bytes)
     try:
         await bench.prepare_files(workloads=["fsync-4k-qd1"])
         measured = await bench.measure_block("fsync-4k-qd1", 0.02, min_operations=2)
@@ -278,7 +278,7 @@ async def test_quiescing_on_a_busy_device_is_bounded(
     bench.leaves = ("busy0",)
     bench._quiet_s = 0.05
     monkeypatch.setattr(bench.host, "read_file_text", lambda *_a, **_k: "       3        1")
-    assert bench._in_flight() == 4
+    assert bench._requests_in_flight() == 4
     await asyncio.wait_for(bench.finish_requests(), 5)
     assert bench._quiet_s == 0.1
 

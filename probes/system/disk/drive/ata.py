@@ -43,7 +43,7 @@ def ata_port(host: Host, sysfs_path: str) -> AtaPort | Absent:
     now = host.read_file_text(f"{folder}/sata_spd")
     if isinstance(now, Absent):
         return now
-    hardware, allowed = (_read_gbit(host, f"{folder}/{n}") for n in ("hw_sata_spd_limit", "sata_spd_limit"))
+    hardware, allowed = (_file_gbit(host, f"{folder}/{n}") for n in ("hw_sata_spd_limit", "sata_spd_limit"))
     link = folder.rsplit("/link", 1)[-1]
     device = f"/sys/class/ata_device/dev{link}.0"
     words = _read_identify_words(host, device)
@@ -55,7 +55,7 @@ def ata_port(host: Host, sysfs_path: str) -> AtaPort | Absent:
         controller=_controller_gbit(host, scsi_host),
         drive=_drive_gbit(words),
         model=_decode_model(words),
-        queues=_has_queueing(words),
+        queues=_has_native_queueing(words),
         downshifts=host.read_integer(f"{device}/spdn_cnt"),
         downshifts_source=f"{device}/spdn_cnt",
     )
@@ -77,7 +77,7 @@ def parse_gigabits(text: str) -> float | None:
     return parse_real(match[1]) if match else None
 
 
-def _read_gbit(host: Host, path: str) -> float | None:
+def _file_gbit(host: Host, path: str) -> float | None:
     text = host.read_file_text(path)
     return parse_gigabits(text) if is_present(text) else None
 
@@ -107,7 +107,7 @@ def _drive_gbit(words: list[int]) -> float | None:
     return max((s for bit, s in _GENERATIONS.items() if words[_CAPABILITIES_WORD] >> bit & 1), default=None)
 
 
-def _has_queueing(words: list[int]) -> bool | None:
+def _has_native_queueing(words: list[int]) -> bool | None:
     """Bit 8 of word 76 (ACS-3, 7.12.7.35)."""
     if len(words) <= _CAPABILITIES_WORD or words[_CAPABILITIES_WORD] in (0, 0xFFFF):
         return None

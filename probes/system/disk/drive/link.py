@@ -102,8 +102,8 @@ def sata_link(host: Host, sysfs_path: str) -> BusLink | Absent:
         kind="sata",
         now=_gigabit_words(port.now),
         at_most=_gigabit_words(best) if best else "",
-        bytes_per_s=_serial_bytes_per_s(port.now),
-        most_bytes_per_s=_serial_bytes_per_s(best)
+        bytes_per_s=_payload_bytes_per_s(port.now),
+        most_bytes_per_s=_payload_bytes_per_s(best)
         if best
         else Absent("neither drive nor port reports a speed", "missing", port.folder),
         degraded=below or (held and port.lowered),
@@ -135,8 +135,8 @@ def sas_link(host: Host, sysfs_path: str) -> BusLink | Absent:
         kind="sas",
         now=_gigabit_words(rate),
         at_most=_gigabit_words(most) if most else "",
-        bytes_per_s=_serial_bytes_per_s(rate),
-        most_bytes_per_s=_serial_bytes_per_s(most)
+        bytes_per_s=_payload_bytes_per_s(rate),
+        most_bytes_per_s=_payload_bytes_per_s(most)
         if most
         else Absent("no limit is reported", "missing", folder),
         degraded=False,  # the drive's own limit is not in sysfs: a 6 Gb/s drive on a 12 Gb/s phy is in order
@@ -168,7 +168,7 @@ def _gigabit_words(speed: float) -> str:
     return f"{speed:.1f} Gb/s"
 
 
-def _serial_bytes_per_s(gigabit: float) -> int:
+def _payload_bytes_per_s(gigabit: float) -> int:
     return round(gigabit * 1e9 * _SERIAL_EIGHT_OF_TEN / 8)
 
 

@@ -183,7 +183,7 @@ def _parse_fstrim_call(words: Sequence[str], source: str) -> TrimJob | None:
         elif word in ("-A", "--fstab"):
             reach = "listed"
         elif word in ("-I", "--listed-in") or word.startswith("--listed-in="):
-            reach = _listed_reach(word.partition("=")[2] or next(waiting, ""))
+            reach = _reach_of_listed_in(word.partition("=")[2] or next(waiting, ""))
         elif word in _VALUED:
             next(waiting, None)
         elif re.fullmatch(r"-[a-zA-Z]+", word) and ("a" in word or "A" in word):
@@ -197,7 +197,7 @@ def _parse_fstrim_call(words: Sequence[str], source: str) -> TrimJob | None:
     return TrimJob(where=source, reach="paths", paths=tuple(paths)) if paths else None
 
 
-def _listed_reach(files: str) -> Reach:
+def _reach_of_listed_in(files: str) -> Reach:
     first = files.split(":", 1)[0]
     if first == FSTAB:
         return "listed"

@@ -7,7 +7,7 @@ import pytest
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.firewall.firewalld import parse_firewalld_settings
 from hostdx.probes.system.firewall.reverse_path import ReversePathRule
-from hostdx.probes.system.firewall.rules import _read_ip_tables, parse_iptables, read_ruleset
+from hostdx.probes.system.firewall.rules import _read_legacy_iptables, parse_iptables, read_ruleset
 from hostdx.probes.system.firewall.ruleset_text import parse_nft_rules
 from hostdx.probes.system.firewall.summary import firewall_facts
 from hostdx.probes.types import Absent, Fact
@@ -212,7 +212,7 @@ def test_legacy_tables_that_cannot_be_saved_are_no_table_at_all_but_a_reason(tmp
         {"ip6tables-legacy-save -c": absent, "ip6tables-save -c": absent},
         {"/proc/net/ip6_tables_names": "raw\n"},
     )
-    assert _read_ip_tables(host) == absent
+    assert _read_legacy_iptables(host) == absent
 
 
 def test_firewalld_conf_is_read_as_firewalld_reads_it() -> None:
