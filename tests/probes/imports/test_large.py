@@ -90,9 +90,11 @@ def read(lines: list[str]) -> tuple[str, Any]:
 def row_by_row(monkeypatch: pytest.MonkeyPatch, lines: list[str]) -> tuple[str, Any]:
     with monkeypatch.context() as patched:
         patched.setattr(vmstat._VmstatReader, "read_all", lambda *_: False)
-        together = prmon._Table.add_all
-        patched.setattr(prmon._Table, "add_all", lambda table, rows: len(rows) == 1 and together(table, rows))
-        patched.setattr(sar._SarReader, "_read_all", lambda *_: False)
+        together = prmon._PrmonTable.add_all
+        patched.setattr(
+            prmon._PrmonTable, "add_all", lambda table, rows: len(rows) == 1 and together(table, rows)
+        )
+        patched.setattr(sar._SarReader, "_read_alike_lines", lambda *_: False)
         return read(lines)
 
 
