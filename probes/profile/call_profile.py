@@ -195,30 +195,30 @@ class CallProfile:
             rings = perf_ring.open_rings(perf_ring.sample_attribute(*clock, flags), cpus, CLOCK_PAGES, pid=0)
         self.fold = CallChainFold(hertz, command_pids if self.kernel else None)
         self._clock = RingReader(rings)
-        self._switches = SampledWindowReader(SWITCHES if self.kernel else (), cpus)
+        self._switches_per_group = SampledWindowReader(SWITCHES if self.kernel else (), cpus)
         self.due = next_look_due_s(0.0)
 
     @property
     def all_rings(self) -> list[perf_ring.PerfRing]:
-        return [*self._clock.rings, *self._switches.rings]
+        return [*self._clock.rings, *self._switches_per_group.rings]
 
     def start(self) -> None:
         for ring in self._clock.rings if self.kernel else ():
             ring.switch_event(on=True)
-        self._switches.start()
+        self._switches_per_group.start()
 
     def take_samples(self, *, last: bool = False) -> None:
         cost = time.process_time()
         self._clock.hold_ring_bytes()
-        self._switches.hold_ring_bytes(last=last)
-        if self._clock.held_bytes + self._switches.held_bytes > HELD_BYTES:
+        self._switches_per_group.hold_ring_bytes(last=last)
+        if self._clock.held_bytes + self._switches_per_group.held_bytes > HELD_BYTES:
             self._fold_oldest()
         self.due = next_look_due_s(time.process_time() - cost)
 
     def _fold_oldest(self) -> None:
         """The clock's first: it tells what lies where."""
         self.fold.fold_clock(self._clock.take_oldest_window().records)
-        self.fold.fold_switches(self._switches.take_oldest_window())
+        self.fold.fold_switches(self._switches_per_group.take_oldest_window())
 
     def call_result(self) -> dict[str, object] | None:
         """As `hostdx.probes.engine.command.supervised.JobRun.calls` has it; None where nothing may be sampled."""
@@ -227,14 +227,14 @@ class CallProfile:
         self.take_samples(last=True)
         while self._clock:
             self._fold_oldest()
-        fold, scale = self.fold, self._switches.scale
+        fold, scale = self.fold, self._switches_per_group.scale
         stacks = [
             (kind, stack, seconds * (1.0 if kind == ON else scale))
             for (kind, stack), seconds in fold.seconds.items()
         ]
         return {
             "kernel": self.kernel,
-            "waits": bool(self._switches.rings),
+            "waits": bool(self._switches_per_group.rings),
             "lost": fold.lost,
             "dropped_s": fold.dropped_s,
             "files": list(fold.maps.files),

@@ -138,7 +138,7 @@ class CarryOverAnalyses:
         for pair in pairs:
             now = estimate_carry_over(order, values, pair, margin=self.margin, level=LEVEL / LOOKS)
             if not now.is_established:
-                if self.in_blocks or _has_vanished(self._carried_by_pair.get(pair), now):
+                if self.in_blocks or _has_carry_over_vanished(self._carried_by_pair.get(pair), now):
                     self._carried_by_pair.pop(pair, None)
                 continue
             self._carried_by_pair[pair] = now
@@ -174,7 +174,7 @@ def restrict_word(
     )
 
 
-def _has_vanished(before: CarryOver | None, now: CarryOver) -> bool:
+def _has_carry_over_vanished(before: CarryOver | None, now: CarryOver) -> bool:
     """Return whether the carry-over is gone. Work of a fixed amount shows no longer in longer slices; a fixed share
     would.
     """

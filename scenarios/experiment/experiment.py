@@ -122,7 +122,7 @@ class LoadExperiment:
                     break
         if self.watch is not None:
             self.reason = self.reason or self.watch.stopped
-        self._plan_looks()
+        self._plan_interim_analyses()
         if self.reason:
             self.leave_out(self.reason)
 
@@ -131,13 +131,13 @@ class LoadExperiment:
         for _ in range(2):  # of shorter ones more fit, and the looks are planned anew
             if not self.scheduler.shorten_groups(max(0.0, seconds) / max(1e-9, self.first_look_s)):
                 return
-            self._plan_looks()
+            self._plan_interim_analyses()
 
     def leave_out(self, why: str, needs_s: float | None = None) -> None:
         """Do not measure the load; its verdicts say why, and how many seconds of budget it would need."""
         self.needs_s = needs_s
         if not self.judges:
-            self._plan_looks()
+            self._plan_interim_analyses()
         self.reason = why
         self.run.emit_note(not_measured_text(self.workload.title, why))
 
@@ -183,12 +183,12 @@ class LoadExperiment:
             why = self.reason or judge.undecided_reason(self.pace.spent_s)
             blame = self.watch.blame_text(self.workload.id) if self.watch is not None else ""
             verdict = judge.conclude_verdict(t, self.pace, f"{why}; {blame}" if blame else why)
-            verdict = self._judge_stalls(
+            verdict = self._undecide_if_one_stalled(
                 self.scheduler.restrict_verdict(judge.keep_large_only_if_mostly_disturbed(verdict, blame))
             )
         return with_bytes_to_decide(verdict, self.spent)
 
-    def _judge_stalls(self, verdict: ev.RunVerdict) -> ev.RunVerdict:
+    def _undecide_if_one_stalled(self, verdict: ev.RunVerdict) -> ev.RunVerdict:
         """Return the verdict: undecided where the variants seem equal and one alone stalled again and again."""
         here, there = self._stalls[verdict.variant], self._stalls[verdict.baseline]
         worse = verdict.variant if here >= there else verdict.baseline
@@ -207,7 +207,7 @@ class LoadExperiment:
             as_undecided(verdict, reason) if contradicted else msgspec.structs.replace(verdict, reason=reason)
         )
 
-    def _plan_looks(self) -> None:
+    def _plan_interim_analyses(self) -> None:
         """Plan the interim analyses by the length of a group that is known now; earlier judgements no longer count."""
         self.pace.expect_group_seconds(self.scheduler.group_s)
         self.judges = judges_for(
@@ -219,9 +219,9 @@ class LoadExperiment:
             scope=self.scope,
             all_pairs=self.scheduler.places if self.scheduler.places > 1 else 0,
         )
-        self._draw_orders()
+        self._draw_next_orders()
 
-    def _draw_orders(self) -> None:
+    def _draw_next_orders(self) -> None:
         """Draw the orders of the next groups. With few groups of long windows, a batch of both orders has no more."""
         first = min(
             (judge.comparison.looks[0] for judge in self.judges), default=GROUPS_BEFORE_FIRST_ANALYSIS
@@ -254,7 +254,7 @@ class LoadExperiment:
         if needed:
             before_s = self.scheduler.group_s
             self.scheduler.drop_variants([v for v in self.scheduler.variant_names if v not in needed])
-            self._draw_orders()
+            self._draw_next_orders()
             self.groups = []
             self.pace.expect_group_seconds(self.pace.group_s * self.scheduler.group_s / before_s)
 
@@ -271,7 +271,7 @@ class LoadExperiment:
         if lap.groups:
             self.pace.record_groups(len(lap.groups), self.run.clock.now() - began)
         if not lap.disturbed:
-            self._count_groups(lap)
+            self._judge_by_groups(lap)
             return
         self.disturbed.append(lap.disturbed[0])
         enough = self.measured >= min(MIN_LAPS_FOR_DISTURBED, self.workload.min_groups)
@@ -279,18 +279,18 @@ class LoadExperiment:
             why = broken_off_reason(self.disturbed, self.measured, plural_noun(self.scheduler.noun))
             self.broken_off = self.broken_off or why
 
-    def _count_groups(self, lap: MeasuredGroups) -> None:
+    def _judge_by_groups(self, lap: MeasuredGroups) -> None:
         self.groups += lap.groups
         for judge in self._undecided_judges:
             for group in lap.groups:
                 judge.add(group, self.pace)
             if estimate := judge.running_estimate(self.run.elapsed_s(), lap.pooled, self.pace):
                 self.run.emit(estimate)
-        if self.scheduler.begin_anew_if_needed(self.groups) or self._settled_longer():
+        if self.scheduler.begin_anew_if_needed(self.groups) or self._restart_if_orders_contradict():
             self.groups = []
-            self._plan_looks()
+            self._plan_interim_analyses()
 
-    def _settled_longer(self) -> bool:
+    def _restart_if_orders_contradict(self) -> bool:
         """Return whether the load begins anew because the two orders of a pair contradict each other."""
         contradicted = any(judge.comparison.is_contradicted for judge in self._undecided_judges)
         return contradicted and self.scheduler.try_restart_with_settling(self.pace.left_s)

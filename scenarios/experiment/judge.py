@@ -77,7 +77,7 @@ class PairJudge:
         for side, variant in zip(self.sides, self.pair, strict=True):
             values = group.values(variant, self.metric)
             side.append(math.fsum(values) / len(values))
-        self._keep_decision(self.comparison.verdict_if_due(pace.group_s), pace)
+        self._keep_decision_and_seconds(self.comparison.verdict_if_due(pace.group_s), pace)
 
     def seconds_left(self, pace: GroupPace) -> float | None:
         """Return about how many seconds are needed to decide; None before the first three groups."""
@@ -122,7 +122,7 @@ class PairJudge:
             text = drift_text(drifting, self.metric.unit)
             return as_not_applicable(self._verdict_event(t, pace.spent_s, drift=drift), text)
         if not self.is_decided:
-            self._keep_decision(self.comparison.final_verdict(pace.group_s), pace)
+            self._keep_decision_and_seconds(self.comparison.final_verdict(pace.group_s), pace)
         decision = self.decision
         reason = decision.reason if decision else why_ended
         if decision is not None and decision.is_undecided:
@@ -156,7 +156,7 @@ class PairJudge:
         """
         if self.is_decided:
             return self.conclude_verdict(t, pace, "")
-        self._keep_decision(self.comparison.final_verdict(pace.group_s), pace)
+        self._keep_decision_and_seconds(self.comparison.final_verdict(pace.group_s), pace)
         decision = self.decision
         if decision is None or decision.ratio is None:
             return as_undecided(self._verdict_event(t, pace.spent_s), reason)
@@ -170,7 +170,7 @@ class PairJudge:
             as_not_measured(self._verdict_event(t), reason), seconds_to_decide=needs_s
         )
 
-    def _keep_decision(self, decision: GroupVerdict | None, pace: GroupPace) -> None:
+    def _keep_decision_and_seconds(self, decision: GroupVerdict | None, pace: GroupPace) -> None:
         if decision is not None:
             self.decision = decision
             self.seconds = pace.spent_s

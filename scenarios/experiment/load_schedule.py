@@ -99,7 +99,7 @@ class _LoadSequence:
             )
         await experiment.measure_for(min(max(share_s, SPARE * need_s), left_s))
         if experiment.is_over:
-            self._finish_load(entry, experiment)
+            self._conclude_load(entry, experiment)
         else:
             self._open.append((entry, experiment))
 
@@ -115,11 +115,11 @@ class _LoadSequence:
             await experiment.measure_for(min(chosen.next_s * 1.001 + 0.01, self._budget.left_s))
             if experiment.is_over or experiment.measured == before:
                 self._open.remove((entry, experiment))
-                self._finish_load(entry, experiment)
+                self._conclude_load(entry, experiment)
             if self._open:
                 await entry.scheduler.pause_workers()
         for entry, experiment in self._open:
-            self._finish_load(entry, experiment)
+            self._conclude_load(entry, experiment)
 
     def _emit_step(self, entry: ScheduledLoad, state: ev.StepState, reason: str = "") -> None:
         load = entry.scheduler.workload
@@ -128,7 +128,7 @@ class _LoadSequence:
                 ev.RunStep(t=self._run.elapsed_s(), id=load.id, title=load.title, state=state, reason=reason)
             )
 
-    def _finish_load(self, entry: ScheduledLoad, experiment: LoadExperiment) -> None:
+    def _conclude_load(self, entry: ScheduledLoad, experiment: LoadExperiment) -> None:
         verdicts = experiment.conclude_verdicts(recast=entry.recast)
         nothing = bool(verdicts) and all(v.groups == 0 for v in verdicts)
         state: ev.StepState = "skipped" if nothing else "done"

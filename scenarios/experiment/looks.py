@@ -83,14 +83,14 @@ def alpha_spent_up_to(groups: int, planned_looks: tuple[int, ...], alpha: float)
     return alpha
 
 
-def _simpson_grid(points: int, half: float) -> tuple[list[float], list[float]]:
-    step = 2 * half / points
-    nodes = [-half + i * step for i in range(points + 1)]
+def _simpson_nodes_and_weights(points: int, half_width: float) -> tuple[list[float], list[float]]:
+    step = 2 * half_width / points
+    nodes = [-half_width + i * step for i in range(points + 1)]
     weights = [step / 3 * (1 if i in (0, points) else 4 if i % 2 else 2) for i in range(points + 1)]
     return nodes, weights
 
 
-class _PathMass(NamedTuple):
+class _RunsLeft(NamedTuple):
     """The runs that no analysis has stopped until now: nodes of the score sum, and weight times density at each."""
 
     groups: int
@@ -99,16 +99,16 @@ class _PathMass(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _paths_after(counts: tuple[int, ...], cumulative: tuple[float, ...]) -> _PathMass:
+def _runs_left_after(counts: tuple[int, ...], cumulative: tuple[float, ...]) -> _RunsLeft:
     """Return the runs that go on after analyses at these numbers of groups. Each analysis costs 15,000 exponentials,
     once a run.
     """
     if not counts:
-        return _PathMass(0, [0.0], [1.0])
-    before = _paths_after(counts[:-1], cumulative[:-1])
+        return _RunsLeft(0, [0.0], [1.0])
+    before = _runs_left_after(counts[:-1], cumulative[:-1])
     critical = _critical_value(counts, cumulative)
     deviation = math.sqrt(counts[-1] - before.groups)
-    nodes, weights = _simpson_grid(_POINTS, min(critical, _FAR) * math.sqrt(counts[-1]))
+    nodes, weights = _simpson_nodes_and_weights(_POINTS, min(critical, _FAR) * math.sqrt(counts[-1]))
     scale = 1 / (deviation * math.sqrt(2 * math.pi))
     mass = [
         weight
@@ -119,13 +119,13 @@ def _paths_after(counts: tuple[int, ...], cumulative: tuple[float, ...]) -> _Pat
         )
         for x, weight in zip(nodes, weights, strict=True)
     ]
-    return _PathMass(counts[-1], nodes, mass)
+    return _RunsLeft(counts[-1], nodes, mass)
 
 
 @lru_cache(maxsize=1024)
 def _critical_value(counts: tuple[int, ...], cumulative: tuple[float, ...]) -> float:
     """Return the critical value of the last analysis, which spends the last difference of `cumulative`."""
-    before = _paths_after(counts[:-1], cumulative[:-1])
+    before = _runs_left_after(counts[:-1], cumulative[:-1])
     spend = cumulative[-1] - (cumulative[-2] if len(cumulative) > 1 else 0.0)
     deviation = math.sqrt(counts[-1] - before.groups)
     return _solve_critical_value(before.nodes, before.mass, deviation, math.sqrt(counts[-1]), spend)

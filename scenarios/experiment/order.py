@@ -105,12 +105,12 @@ def hold_to_shared_orders(verdicts: Sequence[RunVerdict]) -> list[RunVerdict]:
     """
     established_orders = {v.metric: v for v in verdicts if v.order is not None and v.order.is_established}
     return [
-        _held_to_order(v, established_orders[v.metric]) if v.metric in established_orders else v
+        _held_to_known_order(v, established_orders[v.metric]) if v.metric in established_orders else v
         for v in verdicts
     ]
 
 
-def _held_to_order(verdict: RunVerdict, established: RunVerdict) -> RunVerdict:
+def _held_to_known_order(verdict: RunVerdict, established: RunVerdict) -> RunVerdict:
     order = verdict.order
     if order is None or established.order is None or order.is_established or verdict.verdict.is_undecided:
         return verdict

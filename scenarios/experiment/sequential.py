@@ -182,12 +182,12 @@ class SequentialComparison:
         groups = len(values)
         if groups < _MIN_GROUPS:
             return None
-        known_scatters = self._known_scatters()
+        known_scatters = self._scatters_if_all_known()
         weights = calm_weights(known_scatters) if known_scatters else None
         floor = median(known_scatters) if known_scatters else 0.0
         level, length = self.current_level(final), self.batch_groups
         spreads: list[EstimateWithInterval | None] = []
-        if self._visited_again:
+        if self._are_file_sets_repeated:
             means, sums = file_set_means_and_weights(values, weights, self.places)
             spreads.append(interval_over_groups(means, level, sums, floor * math.sqrt(len(means) / groups)))
         if length > 1 or not spreads:
@@ -197,12 +197,12 @@ class SequentialComparison:
         return max((s for s in spreads if s is not None), key=lambda s: s.half_width, default=None)
 
     @property
-    def _visited_again(self) -> bool:
+    def _are_file_sets_repeated(self) -> bool:
         return len(self.places) == len(self.log_ratios) and len(set(self.places)) < len(self.places)
 
     def place_scatter(self) -> FileSetScatter | None:
         """Return how much file sets and slices scatter; None without file sets or with too few measured."""
-        known_scatters = self._known_scatters()
+        known_scatters = self._scatters_if_all_known()
         if not known_scatters or len(self.places) != len(known_scatters):
             return None
         return estimate_scatter(self.log_ratios, known_scatters, self.places, self.all_pairs)
@@ -215,7 +215,7 @@ class SequentialComparison:
             self._batch = (groups, groups_per_unit(self.log_ratios))
         return self._batch[1]
 
-    def _known_scatters(self) -> list[float]:
+    def _scatters_if_all_known(self) -> list[float]:
         """Return the scatter of all groups; empty where one is unknown."""
         known_scatters = [scatter for scatter in self.scatters if scatter is not None]
         return known_scatters if len(known_scatters) == len(self.log_ratios) else []
@@ -321,7 +321,7 @@ class SequentialComparison:
         if groups < _MIN_GROUPS:
             return None
         now = interval_over_groups(self.log_ratios)
-        known_scatters = self._known_scatters()
+        known_scatters = self._scatters_if_all_known()
         spread = max(sample_deviation(self.log_ratios), median(known_scatters) if known_scatters else 0.0)
         places = self.place_scatter()
         for look in self.looks:

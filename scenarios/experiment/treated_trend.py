@@ -96,7 +96,7 @@ def treated_trend(
     part = _fit_treated_trend(values, weaken_reference(references, share), at, bytes_written, treatment)
     if share >= 1 or len(set(references)) < 2:
         return part
-    return _held_by_both(part, _fit_treated_trend(values, references, at, bytes_written, treatment))
+    return _trend_held_by_both(part, _fit_treated_trend(values, references, at, bytes_written, treatment))
 
 
 def _fit_treated_trend(
@@ -115,7 +115,7 @@ def _fit_treated_trend(
     steps = [[float(i >= place) for i in range(n)] for place in at]
     if n - 2 - len(steps) < MIN_FREEDOM:  # too many to be told apart: one step for all
         steps = [[float(sum(place <= i for place in at)) for i in range(n)]]
-    fit = _fit_steps(rounds, steps, ys)
+    fit = _fit_line_and_steps(rounds, steps, ys)
     if fit is None:  # a trim before every round: its effect cannot be told from the trend
         return TreatedTrend(plain)
     jumps = tuple(
@@ -132,7 +132,7 @@ def _fit_treated_trend(
     )
 
 
-def _held_by_both(part: TreatedTrend, full_reference: TreatedTrend) -> TreatedTrend:
+def _trend_held_by_both(part: TreatedTrend, full_reference: TreatedTrend) -> TreatedTrend:
     """Return the first trend, widened to hold the second's estimates, without jumps that only one of them shows."""
     mine, other = part.trend, full_reference.trend
     if mine.slope_per_round is None or mine.ci95 is None or other.slope_per_round is None:
@@ -157,7 +157,7 @@ def _held_by_both(part: TreatedTrend, full_reference: TreatedTrend) -> TreatedTr
             f"{'lost' if slope < 0 else 'gained'}, which the reference reads do not confirm"
         )
     elif mine.is_different or word != mine.verdict:
-        text = _explain_trend(widened, treatment)
+        text = _explain_with_treatment(widened, treatment)
         if mine.is_different and other.verdict != word:
             text += "; the reference reads scatter too much to exclude that the host got slower as well"
     explained = msgspec.structs.replace(widened, explain=text)
@@ -190,7 +190,7 @@ def _jump_by_both(mine: TreatmentJump, other: TreatmentJump, freedom: int) -> Tr
     )
 
 
-def _fit_steps(
+def _fit_line_and_steps(
     xs: Sequence[float], steps: Sequence[Sequence[float]], ys: Sequence[float]
 ) -> LeastSquaresFit | None:
     ones = [1.0] * len(ys)
@@ -205,22 +205,22 @@ def _fit_steps(
     return least_squares([ones, list(xs), *map(list, steps)], list(ys), correlation)
 
 
-def _treatment_jump(line: Coefficient, before_round: int, family: int, treatment: str) -> TreatmentJump:
-    gave = math.expm1(line.value)
-    low, high = line.interval_95
-    called = rule_on_effect(trend_estimate(line, (low, high), None, 2, family)).word.is_different
+def _treatment_jump(log_step: Coefficient, before_round: int, family: int, treatment: str) -> TreatmentJump:
+    gave = math.expm1(log_step.value)
+    low, high = log_step.interval_95
+    called = rule_on_effect(trend_estimate(log_step, (low, high), None, 2, family)).word.is_different
     return TreatmentJump(
-        before_round, gave, (math.expm1(low), math.expm1(high)), line.p_value_of_zero, called, treatment
+        before_round, gave, (math.expm1(low), math.expm1(high)), log_step.p_value_of_zero, called, treatment
     )
 
 
 def _explained_trend(line: Coefficient, n: int, per_gb: PerGB, treatment: str) -> Trend:
     low, high = line.interval_95
     concluded = conclude_trend(line, n, math.expm1(line.value), (math.expm1(low), math.expm1(high)), per_gb)
-    return msgspec.structs.replace(concluded, explain=_explain_trend(concluded, treatment))
+    return msgspec.structs.replace(concluded, explain=_explain_with_treatment(concluded, treatment))
 
 
-def _explain_trend(trend: Trend, treatment: str) -> str:
+def _explain_with_treatment(trend: Trend, treatment: str) -> str:
     n, a_round, interval, shows_after = trend.rounds, trend.slope_per_round, trend.ci95, trend.shows_after
     if a_round is None or interval is None:
         return trend.explain
@@ -246,7 +246,7 @@ def _relative_change_per_gb(
     ys: Sequence[float], written: Sequence[float] | None, steps: Sequence[Sequence[float]]
 ) -> PerGB:
     xs = cumulative_gigabytes(written, len(ys))
-    fit = None if xs is None else _fit_steps(xs, steps, ys)
+    fit = None if xs is None else _fit_line_and_steps(xs, steps, ys)
     if fit is None:
         return None, None
     line = fit.coefficient_at(1)

@@ -62,7 +62,7 @@ def assumed_autocorrelation(xs: Sequence[float], ys: Sequence[float]) -> float:
 
 
 @lru_cache(maxsize=1024)
-def _slope_spread(rounds: int, correlation: float) -> float:
+def _slope_spread_if_even(rounds: int, correlation: float) -> float:
     """Return the spread of the slope of a line through evenly spaced rounds."""
     return _fit_trend_line([float(i) for i in range(rounds)], [0.0] * rounds, correlation).spreads[1]
 
@@ -75,7 +75,7 @@ def rounds_to_show(line: Coefficient, slope: float = MATTERS_A_ROUND) -> int | N
         if rho >= 0.995:
             error = line.noise / math.sqrt(n - 1)
         else:
-            error = line.noise * math.sqrt((1 - rho * rho) * _slope_spread(n, rho))
+            error = line.noise * math.sqrt((1 - rho * rho) * _slope_spread_if_even(n, rho))
         return slope >= (t_quantile(1 - CALLED_AT / 2, n - 2) + t_quantile(0.9, n - 2)) * error
 
     counts = range(MIN_ROUNDS, _MAX_ROUNDS)

@@ -109,25 +109,25 @@ def boxes_by_version(run_snapshots: Sequence[RunSnapshot]) -> list[BoundingBoxFi
     all_boxes = []
     for title, names in _BOXES.items():
         runs = [s for s in run_snapshots if all(s.value(name) is not None for name in names)]
-        versions = dict.fromkeys(_corner_version(run, names[0]) for run in runs)
+        versions = dict.fromkeys(_version_of_corner(run, names[0]) for run in runs)
         for version in versions:
-            own = [run for run in runs if _corner_version(run, names[0]) == version]
+            own = [run for run in runs if _version_of_corner(run, names[0]) == version]
             all_boxes.append(_bounding_box(title, names, own, version if len(versions) > 1 else ""))
     return all_boxes
 
 
-def _corner_version(run: RunSnapshot, corner: str) -> str:
+def _version_of_corner(run: RunSnapshot, corner: str) -> str:
     return next(m.conditions.get("version", "") for m in run.measures if m.workload == corner)
 
 
 def _bounding_box(
-    title: str, names: tuple[str, str, str, str], runs: Sequence[RunSnapshot], version: str
+    title: str, corner_names: tuple[str, str, str, str], runs: Sequence[RunSnapshot], version: str
 ) -> BoundingBoxFigures:
-    values: dict[str, list[float]] = {n: [run.value(n) or 0.0 for run in runs] for n in names}
+    values: dict[str, list[float]] = {n: [run.value(n) or 0.0 for run in runs] for n in corner_names}
     labels = tuple(run.name for run in runs)
-    odd = _easy_below_hard(names, values, labels)
+    odd = _easy_below_hard_outliers(corner_names, values, labels)
     broken = {(o.workload, o.index) for o in odd}
-    corners = [_box_corner(n, values[n], {i for w, i in broken if w == n}) for n in names]
+    corners = [_box_corner(n, values[n], {i for w, i in broken if w == n}) for n in corner_names]
     processes = {run.process_count for run in runs}
     return BoundingBoxFigures(
         title=title, runs=labels, version=version, corners=(corners[0], corners[1], corners[2], corners[3]),
@@ -146,7 +146,7 @@ def mark_outliers(boxes: Sequence[BoundingBoxFigures], odd: RunOutliers | None) 
 def _corner_outliers(box: BoundingBoxFigures, odd: RunOutliers) -> Iterator[BoxOutlier]:
     for load in odd.found:
         corner = next(
-            (c.workload for c in box.corners if load.key.workload in _load_names(c.workload, box)), None
+            (c.workload for c in box.corners if load.key.workload in _names_of_corner(c.workload, box)), None
         )
         if corner is None or load.groups:
             continue
@@ -163,7 +163,7 @@ def _corner_outliers(box: BoundingBoxFigures, odd: RunOutliers) -> Iterator[BoxO
                 )
 
 
-def _load_names(corner: str, box: BoundingBoxFigures) -> tuple[str, str]:
+def _names_of_corner(corner: str, box: BoundingBoxFigures) -> tuple[str, str]:
     return corner, f"{corner} (version {box.version})"
 
 
@@ -171,7 +171,7 @@ def _corner_unit(name: str) -> str:
     return "B/s" if name.startswith("ior") else "IOPS"
 
 
-def _easy_below_hard(
+def _easy_below_hard_outliers(
     names: tuple[str, str, str, str], values: Mapping[str, Sequence[float]], labels: Sequence[str]
 ) -> list[BoxOutlier]:
     outliers = []

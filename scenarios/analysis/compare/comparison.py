@@ -53,17 +53,17 @@ def compare_unscored_load_groups(
     metrics = Counter((key.workload, key.variant) for key in keys)
     for key in keys:
         if key.workload not in scored:
-            sort = _mean_name(a[0].loads[key].metric, several=metrics[key.workload, key.variant] > 1)
+            sort = _name_of_mean(a[0].loads[key].metric, several=metrics[key.workload, key.variant] > 1)
             by_group.setdefault(load_group_of(key.workload).name, {}).setdefault(sort, []).append(key)
     wanted: Means = {
         FigureKey(name, MEAN.name, sort if len(sorts) > 1 else ""): (tuple(load_keys),)
         for name, sorts in by_group.items()
         for sort, load_keys in sorts.items()
     }
-    return _mean_effects(a, b, wanted, margin)
+    return _effects_of_means(a, b, wanted, margin)
 
 
-def _mean_name(metric: Metric, *, several: bool) -> str:
+def _name_of_mean(metric: Metric, *, several: bool) -> str:
     """Of what a mean is made: the speeds of loads that have one metric each, and each metric by itself."""
     return metric.name if several or metric.better == "less" else "rate"
 
@@ -82,7 +82,7 @@ def effects_on_scores(a: Sequence[RunSummary], b: Sequence[RunSummary], *, margi
     scales = {score.name: score.scale for score in list_scores().entries}
     return [
         msgspec.structs.replace(e, a=e.a / scales[e.title], b=e.b / scales[e.title])
-        for e in _mean_effects(a, b, wanted, margin)
+        for e in _effects_of_means(a, b, wanted, margin)
     ]
 
 
@@ -91,7 +91,7 @@ def _keys_in_all_runs(a: Sequence[RunSummary], b: Sequence[RunSummary]) -> list[
     return sorted(key for key in runs[0].figures if all(key in run.figures for run in runs))
 
 
-def _mean_effects(
+def _effects_of_means(
     a: Sequence[RunSummary], b: Sequence[RunSummary], wanted: Means, margin: float
 ) -> list[Effect]:
     unordered_effects = effects_between(
@@ -109,19 +109,19 @@ def _mean_effects(
 
 def _reduce_to_means(run: RunSummary, wanted: Means) -> RunSummary:
     """The run with the means in place of its loads."""
-    means = {key: _mean_metric(run, parts) for key, parts in wanted.items()}
-    figures = {key: _combine_parts(run, parts, means[key]) for key, parts in wanted.items()}
+    means = {key: _metric_of_mean(run, parts) for key, parts in wanted.items()}
+    figures = {key: _mean_figure(run, parts, means[key]) for key, parts in wanted.items()}
     loads = {key: PlannedLoad(key.workload, metric) for key, metric in means.items()}
     return msgspec.structs.replace(run, figures=figures, loads=loads)
 
 
-def _mean_metric(run: RunSummary, parts: Parts) -> Metric:
+def _metric_of_mean(run: RunSummary, parts: Parts) -> Metric:
     """A mean of memory is bytes: there is more or less of it, it is not slower or faster."""
     units = {(run.loads[key].metric.unit, run.loads[key].metric.better) for part in parts for key in part}
     return MEMORY if units == {(MEMORY.unit, MEMORY.better)} else MEAN
 
 
-def _combine_parts(run: RunSummary, parts: Parts, metric: Metric) -> LoadFigure:
+def _mean_figure(run: RunSummary, parts: Parts, metric: Metric) -> LoadFigure:
     """The mean of the parts' mean logs; the variance, where every load has one."""
     weights = [(run.figures[key], 1 / len(parts) / len(part)) for part in parts for key in part]
     log = math.fsum(figure.log_mean * weight for figure, weight in weights)
@@ -189,7 +189,7 @@ def kernel_faults_by_side(a: Sequence[RunSummary], b: Sequence[RunSummary]) -> t
         for run in runs:
             release = kernel_release_of(run)
             for fault in kernel_faults_of_release(release, _kernel_fact(run, "build")):
-                if fault.quiet or _is_ruled_out(fault, run):
+                if fault.quiet or _is_fault_ruled_out(fault, run):
                     continue
                 sides, _ = sides_by_fault.setdefault((release, fault.id), ([], fault))
                 if side not in sides:
@@ -209,7 +209,7 @@ def kernel_faults_by_side(a: Sequence[RunSummary], b: Sequence[RunSummary]) -> t
     return tuple(sorted(faults, key=lambda fault: len(fault.sides)))
 
 
-def _is_ruled_out(fault: KernelFault, run: RunSummary) -> bool:
+def _is_fault_ruled_out(fault: KernelFault, run: RunSummary) -> bool:
     """By a recorded fact. What was not recorded rules nothing out."""
     if fault.scheduler:
         active = {str(v) for (subject, name), v in run.facts.items() if name == "scheduler" and subject}

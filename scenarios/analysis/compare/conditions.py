@@ -82,7 +82,7 @@ def name_loads_by_conditions(runs: Sequence[RunSummary]) -> list[RunSummary]:
     names = differing_conditions_by_load(
         (key, run.loads[key].conditions) for run in runs for key in run.figures
     )
-    return [_rename_loads(run, names) for run in runs]
+    return [_name_loads_by_conditions(run, names) for run in runs]
 
 
 def differing_conditions_by_load(
@@ -106,7 +106,7 @@ def name_with_conditions(load: str, conditions: dict[str, str], names: Sequence[
     return f"{load} ({words})" if words else load
 
 
-def _rename_loads(run: RunSummary, names: dict[FigureKey, list[str]]) -> RunSummary:
+def _name_loads_by_conditions(run: RunSummary, names: dict[FigureKey, list[str]]) -> RunSummary:
     keys = {
         key: msgspec.structs.replace(
             key, workload=name_with_conditions(key.workload, run.loads[key].conditions, names[key])

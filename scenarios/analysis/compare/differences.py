@@ -123,7 +123,7 @@ def compare_fingerprints(
     placed = all(names & PLACES for names in kinds)
     attribution = Attribution(word="no fingerprint")
     if recorded:
-        attribution = _attribute_differences([d for d in ranked if d.name or not placed])
+        attribution = _attribute_to_components([d for d in ranked if d.name or not placed])
     return Fingerprints(
         differences=tuple(ranked),
         attribution=attribution,
@@ -186,7 +186,7 @@ def _fact_difference(
     )
 
 
-def _attribute_differences(ranked: Sequence[Difference]) -> Attribution:
+def _attribute_to_components(ranked: Sequence[Difference]) -> Attribution:
     """Facts of which nothing is known that they move make no second change."""
     names = dict.fromkeys(d.component for d in ranked if d.component != OTHER)
     along: dict[str, None] = {}

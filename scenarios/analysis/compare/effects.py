@@ -84,7 +84,7 @@ class Effect(PairVerdict, frozen=True, kw_only=True):
     variant_label: str = ""
 
 
-class _LoadSide(msgspec.Struct, frozen=True):
+class _LoadOnSide(msgspec.Struct, frozen=True):
     """One load on one side, a value for each unit of inference."""
 
     values: tuple[float, ...]
@@ -132,18 +132,18 @@ def _count_boots(runs: Sequence[RunSummary]) -> int:
     return len({run.boot or run.name for run in runs})
 
 
-def _load_side(runs: Sequence[RunSummary], key: FigureKey, boots: bool) -> _LoadSide | None:
-    """`boots`: the runs of one boot are one unit; else every run is."""
+def _load_side(runs: Sequence[RunSummary], key: FigureKey, join_boots: bool) -> _LoadOnSide | None:
+    """`join_boots`: the runs of one boot are one unit; else every run is."""
     having = [(run, run.figures[key]) for run in runs if key in run.figures]
     if not having:
         return None
     by_boot: defaultdict[str, list[LoadFigure]] = defaultdict(list)
     for run, figure in having:
         by_boot[run.boot or run.name].append(figure)
-    units = list(by_boot.values()) if boots else [[figure] for _, figure in having]
+    units = list(by_boot.values()) if join_boots else [[figure] for _, figure in having]
     withins = [_variance_of_unit_mean(unit) for unit in units]
     known_withins = [w for w in withins if w is not None]
-    return _LoadSide(
+    return _LoadOnSide(
         values=tuple(math.fsum(f.log_mean for f in unit) / len(unit) for unit in units),
         within=math.fsum(known_withins) / len(known_withins) if len(known_withins) == len(units) else None,
         freedom=sum(max(0, f.stretches - 1) for _, f in having),
@@ -162,7 +162,7 @@ def _variance_of_unit_mean(unit: Sequence[LoadFigure]) -> float | None:
 
 
 def _moderated_variances(
-    both: dict[FigureKey, tuple[_LoadSide, _LoadSide]],
+    both: dict[FigureKey, tuple[_LoadOnSide, _LoadOnSide]],
 ) -> dict[FigureKey, ModeratedVariance]:
     """Of one unit's value, for the loads that some side has repeated."""
     observed: dict[FigureKey, ObservedVariance] = {}
@@ -179,8 +179,8 @@ def _moderated_variances(
 def _load_effect(
     key: FigureKey,
     load: PlannedLoad,
-    a: _LoadSide,
-    b: _LoadSide,
+    a: _LoadOnSide,
+    b: _LoadOnSide,
     variance: ModeratedVariance | None,
     margin: float,
     level: float,
@@ -240,7 +240,7 @@ def log_slowdown_by_others(share: float) -> float:
     return -math.log1p(-min(share, MAX_OTHERS_CPU))
 
 
-def _welch_freedom(a: _LoadSide, b: _LoadSide) -> float:
+def _welch_freedom(a: _LoadOnSide, b: _LoadOnSide) -> float:
     """Welch and Satterthwaite's degrees of freedom of a sum of two variances."""
     left, right = a.within or 0.0, b.within or 0.0
     squares = left**2 / max(1, a.freedom) + right**2 / max(1, b.freedom)
@@ -263,22 +263,22 @@ def is_cost_metric(metric: Metric) -> bool:
 
 def metric_ratio_text(ratio: float, metric: Metric) -> str:
     """`27 % slower`; of memory `40 % less`, by its own ratio: 977 to 586 MiB are 1.67 as a speed would have it."""
-    return effect_text(*_ratio_and_words(ratio, metric))
+    return effect_text(*_ratio_and_less_more_words(ratio, metric))
 
 
 def metric_interval_text(ci95: tuple[float, float], ratio: float, metric: Metric) -> str:
-    (low, words), (high, _) = sorted(_ratio_and_words(end, metric) for end in ci95)
-    return format_interval(low, high, _ratio_and_words(ratio, metric)[0], words)
+    (low, words), (high, _) = sorted(_ratio_and_less_more_words(end, metric) for end in ci95)
+    return format_interval(low, high, _ratio_and_less_more_words(ratio, metric)[0], words)
 
 
-def _ratio_and_words(ratio: float, metric: Metric) -> tuple[float, tuple[str, str]]:
+def _ratio_and_less_more_words(ratio: float, metric: Metric) -> tuple[float, tuple[str, str]]:
     if not is_cost_metric(metric):
         return ratio, SPEED
     return (1 / ratio if metric.better == "less" and ratio > 0 else ratio), COST
 
 
 def direction_word(effect: Effect) -> str:
-    return effect_word(*_ratio_and_words(effect.ratio, effect.metric))
+    return effect_word(*_ratio_and_less_more_words(effect.ratio, effect.metric))
 
 
 def _ratio_text(effect: Effect) -> str:
@@ -302,7 +302,7 @@ def effect_size_text(effect: Effect) -> str:
         return _ratio_text(effect)
     once = f"one {effect.unrepeated} each"
     if effect.ci95 is not None and is_within_margin(effect):
-        farthest = max(abs(_ratio_and_words(end, effect.metric)[0] - 1) for end in effect.ci95)
+        farthest = max(abs(_ratio_and_less_more_words(end, effect.metric)[0] - 1) for end in effect.ci95)
         return f"within ±{format_percent(farthest)}, {once}"
     if is_different_in_these_runs(effect):
         return f"{_ratio_text(effect)} here, {once}"

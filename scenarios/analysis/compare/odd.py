@@ -99,7 +99,7 @@ def find_outliers(runs: Sequence[ComparedRun]) -> RunOutliers:
     names = dict.fromkeys(key for run in runs for key in run.logs)
     columns = {key: [(n, run.logs[key]) for n, run in enumerate(runs) if key in run.logs] for key in names}
     columns = {key: column for key, column in columns.items() if len(column) >= MIN_RUNS}
-    usual = {key: _usual_variance(key, runs) for key in columns}
+    usual = {key: _usual_run_variance(key, runs) for key in columns}
     leading = list({key.workload: key for key in reversed(columns)}.values())
     outlier_loads = []
     for key in columns:
@@ -113,11 +113,11 @@ def find_outliers(runs: Sequence[ComparedRun]) -> RunOutliers:
         runs=tuple(run.name for run in runs),
         loads=len(columns),
         found=tuple(sorted(outlier_loads, key=lambda load: min(run.ratio for run in load.apart))),
-        facts={runs[n].name: facts for n in indices if (facts := _outlier_facts(runs, n))},
+        facts={runs[n].name: facts for n in indices if (facts := _facts_only_it_has(runs, n))},
     )
 
 
-def _usual_variance(key: FigureKey, pile: Sequence[ComparedRun]) -> float | None:
+def _usual_run_variance(key: FigureKey, pile: Sequence[ComparedRun]) -> float | None:
     """The variance of such a load from run to run, where something is known of it."""
     group = load_group_of(key.workload)
     guest = any(run.facts.get(("virtualisation", "hypervisor"), "none") != "none" for run in pile)
@@ -137,7 +137,7 @@ class _Split(NamedTuple):
     outside: tuple[int, ...]
 
 
-def _split_outliers(load: _Column, others: Sequence[_Column], loads: int) -> _Split | None:
+def _split_outliers(load: _Column, others: Sequence[_Column], load_count: int) -> _Split | None:
     """As many outside as can be shown, each of them; None where none can. By the pile's own spread
     or by the usual one, each with half of the error.
     """
@@ -148,7 +148,7 @@ def _split_outliers(load: _Column, others: Sequence[_Column], loads: int) -> _Sp
         ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
         if ways > _MAX_LOG_WAYS:
             continue
-        level = math.log(FAMILY_ERROR / loads / 2.0 ** (k + (usual is not None))) - ways
+        level = math.log(FAMILY_ERROR / load_count / 2.0 ** (k + (usual is not None))) - ways
         start = _tightest_window_start([value for _, value in order], n - k)
         inside, outside = order[start : start + n - k], [*order[:start], *order[start + n - k :]]
         centre = math.fsum(value for _, value in inside) / len(inside)
@@ -246,7 +246,7 @@ def _is_second_group(outside: Sequence[float], core: Sequence[float]) -> bool:
     return len(outside) > 1 and max(outside) - min(outside) < gap
 
 
-def _outlier_facts(pile: Sequence[ComparedRun], index: int) -> tuple[OutlierFact, ...]:
+def _facts_only_it_has(pile: Sequence[ComparedRun], index: int) -> tuple[OutlierFact, ...]:
     differing_facts = []
     for key, value in pile[index].facts.items():
         others = {

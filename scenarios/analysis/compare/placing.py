@@ -35,10 +35,10 @@ def placing_finding(box: BoundingBoxFigures, point: ApplicationPoint) -> Finding
     parts: list[str] = []
     advice: list[str] = []
     if point.bandwidth is not None:
-        parts.append(f"bandwidth {_axis_text(box, point.bandwidth, hard, easy, point.ci95)}")
+        parts.append(f"bandwidth {_where_in_box_text(box, point.bandwidth, hard, easy, point.ci95)}")
         advice += _bandwidth_advice(point, log_position(point.bandwidth, hard, easy))
     if point.metadata is not None:
-        parts.append(f"metadata {_axis_text(box, point.metadata, meta_hard, meta_easy)}")
+        parts.append(f"metadata {_where_in_box_text(box, point.metadata, meta_hard, meta_easy)}")
         advice += _metadata_advice(log_position(point.metadata, meta_hard, meta_easy))
     scale, alike = _scale_words_and_is_comparable(box, point)
     computes = (point.computing or 0.0) >= _COMPUTES
@@ -76,7 +76,7 @@ def _job_rows(box: BoundingBoxFigures, point: ApplicationPoint) -> Iterator[tupl
     ):
         if value is None:
             continue
-        place, span = log_position(value, hard, easy), _place_range(value, hard, easy, ends)
+        place, span = log_position(value, hard, easy), _widest_place_range(value, hard, easy, ends)
         yield (
             " ".join((point.name, "metadata" if hard.unit == "IOPS" else point.direction)).rstrip(),
             str(units.metric_quantity(value, hard.unit)),
@@ -108,7 +108,7 @@ def _scale_words_and_is_comparable(
     return [SAYS.text("scale" if alike else "scale-apart", own=own, box=box.processes)], alike
 
 
-def _axis_text(
+def _where_in_box_text(
     box: BoundingBoxFigures,
     value: float,
     hard: BoxCorner,
@@ -126,14 +126,14 @@ def _axis_text(
         easy=io500_workload_title(easy.workload),
         of_easy=value / easy.median, of_hard=value / hard.median,
     )  # fmt: skip
-    span = _place_range(value, hard, easy, ends)
+    span = _widest_place_range(value, hard, easy, ends)
     if span is None or not 0 <= place <= 1:  # outside of the box the way has no meaning
         return words
     name = "interval" if hard.ci95 and easy.ci95 else "range"
     return words + SAYS.text(name, low=span[0], high=span[1], runs=len(box.runs))
 
 
-def _place_range(
+def _widest_place_range(
     value: float, hard: BoxCorner, easy: BoxCorner, ends: tuple[float, float] | None
 ) -> tuple[float, float] | None:
     """The places at the ends of all intervals: wider than the interval of the place itself, never narrower."""
@@ -143,26 +143,26 @@ def _place_range(
         return None
     places = []
     for v, low, high in product(ends or (value,), below, above):
-        place = log_position(v, _corner_at(hard, low), _corner_at(easy, high))
+        place = log_position(v, _corner_with_value(hard, low), _corner_with_value(easy, high))
         if place is None:
             return None
         places.append(place)
     return min(places), max(places)
 
 
-def _corner_at(corner: BoxCorner, value: float) -> BoxCorner:
+def _corner_with_value(corner: BoxCorner, value: float) -> BoxCorner:
     return BoxCorner(
         workload=corner.workload, unit=corner.unit, values=(), median=value, low=value, high=value
     )
 
 
-def _bandwidth_advice(point: ApplicationPoint, place: float | None) -> Iterator[str]:
+def _bandwidth_advice(point: ApplicationPoint, hard_to_easy: float | None) -> Iterator[str]:
     """By what its calls show, where they were counted; else what the corners differ in."""
-    if place is None or place >= _NEAR_EASY:
+    if hard_to_easy is None or hard_to_easy >= _NEAR_EASY:
         return
     pattern, many = point.pattern, (point.processes or 1) > 1
     if pattern is None or (pattern.small is None and pattern.mean_bytes is None):
-        yield SAYS.text("slow-bandwidth" if place < 0 else "towards-bandwidth")
+        yield SAYS.text("slow-bandwidth" if hard_to_easy < 0 else "towards-bandwidth")
         return
     causes = []
     if (pattern.small or 0.0) >= _MIN_MAJORITY_SHARE:

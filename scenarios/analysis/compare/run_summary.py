@@ -130,7 +130,7 @@ class FoundId(ev.RunEvent, frozen=True, tag="finding"):
     finding: _FindingId
 
 
-def _tag_of(kind: type[ev.RunEvent]) -> str:
+def _event_tag(kind: type[ev.RunEvent]) -> str:
     return str(kind.__struct_config__.tag)
 
 
@@ -148,16 +148,16 @@ _KINDS = (
     ev.Watched,
     ev.RunEnded,
 )
-_BY_TAG = {_tag_of(kind): kind for kind in _KINDS}
+_BY_TAG = {_event_tag(kind): kind for kind in _KINDS}
 # Of every event what is looked at here: of many kinds nothing but their time.
 READ = tuple(
-    _BY_TAG.get(tag := _tag_of(kind))
+    _BY_TAG.get(tag := _event_tag(kind))
     or msgspec.defstruct(kind.__name__, (), bases=(ev.RunEvent,), frozen=True, tag=tag)
     for kind in ev.Common.__args__
 )
 
 
-class _Blocks:
+class _SteadyBlocks:
     """The steady blocks of one workload and variant: (group, values by metric), in the order measured."""
 
     def __init__(self) -> None:
@@ -181,7 +181,7 @@ def summarise_run(
     plan: Plan | None = None
     facts: dict[FactKey, Json] = {}
     absent: set[FactKey] = set()
-    blocks: defaultdict[tuple[str, str], _Blocks] = defaultdict(_Blocks)
+    blocks: defaultdict[tuple[str, str], _SteadyBlocks] = defaultdict(_SteadyBlocks)
     disturbed: set[tuple[str, int]] = set()
     groups: set[tuple[str, int]] = set()
     left_out = 0
@@ -228,7 +228,7 @@ def summarise_run(
     facts |= _run_facts(began, plan)
     is_battery = began is not None and card_of(began.scenario).role == "battery"
     labels = {v.id: v.label for v in plan.variants} if plan is not None and is_battery else {}
-    figures, loads = _load_figures(blocks, plan, labels, disturbed, spread=spread)
+    figures, loads = _figures_and_loads(blocks, plan, labels, disturbed, spread=spread)
     return RunSummary(
         name=name,
         host=began.host,
@@ -266,8 +266,8 @@ def _run_facts(began: ev.Began, plan: Plan | None) -> dict[FactKey, Json]:
     return facts | {("option", name): value for name, value in plan.options.items() if value is not None}
 
 
-def _load_figures(
-    blocks: dict[tuple[str, str], _Blocks],
+def _figures_and_loads(
+    blocks: dict[tuple[str, str], _SteadyBlocks],
     plan: Plan | None,
     labels: dict[str, str],
     disturbed: set[tuple[str, int]],
@@ -290,7 +290,7 @@ def _load_figures(
             figure = _load_figure(
                 values if len(indices) == len(values) else [values[n] for n in indices],
                 metric,
-                spread=spread,
+                with_variance=spread,
             )
             if figure is not None:
                 figures[key] = figure
@@ -304,7 +304,7 @@ def _judged_metrics(workload: Workload | None) -> tuple[Metric, ...]:
     return tuple(m for m in workload.metrics if m.judged) if workload is not None else ()
 
 
-def _load_figure(values: list[float], metric: Metric, *, spread: bool) -> LoadFigure | None:
+def _load_figure(values: list[float], metric: Metric, *, with_variance: bool) -> LoadFigure | None:
     """None without values, or where the run as a whole gave nothing: a stand-still has no ratio."""
     total = math.fsum(values)
     if not values or not total > 0 or not math.isfinite(total):
@@ -313,7 +313,7 @@ def _load_figure(values: list[float], metric: Metric, *, spread: bool) -> LoadFi
     mean, figure = total / len(values), metric.combine_blocks(values)
     if not figure > 0:
         return None
-    parts = min(STRETCHES, len(values)) if spread else 0
+    parts = min(STRETCHES, len(values)) if with_variance else 0
     means = []
     for part in range(parts):
         stretch = values[part * len(values) // parts : (part + 1) * len(values) // parts]

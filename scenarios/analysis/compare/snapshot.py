@@ -82,7 +82,7 @@ def snapshots_of(files: Sequence[ParsedImportFile]) -> list[RunSnapshot]:
                     began=result.began,
                     host=result.host,
                     measures=limit_workloads(result.measures),
-                    series=_series_name(result),
+                    series=_host_and_places(result),
                     facts=result.facts,
                 )
             )
@@ -91,7 +91,7 @@ def snapshots_of(files: Sequence[ParsedImportFile]) -> list[RunSnapshot]:
     return snapshots
 
 
-def _series_name(result: ImportResult) -> str:
+def _host_and_places(result: ImportResult) -> str:
     """The host, and the file, device or directory that it says it measured: seven disks of a host are no series."""
     places = sorted({str(fact.value) for fact in result.facts if fact.name == "place"})
     return " ".join((result.host, *places)) if result.host else ""

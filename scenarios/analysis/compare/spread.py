@@ -35,9 +35,9 @@ def moderate_variances(observed: Sequence[ObservedVariance]) -> list[ModeratedVa
     """One a load, in order. Never less than what the blocks within the runs say."""
     within = [o.within for o in observed if o.within]
     units = within if len(within) == len(observed) else [1.0] * len(observed)
-    least = _variance_floor([o.value for o in observed])
+    least = _quarter_of_least_variance([o.value for o in observed])
     values = [max(o.value, least) / unit for o, unit in zip(observed, units, strict=True)]
-    prior = _prior_variance(values, [o.freedom for o in observed])
+    prior = _common_variance(values, [o.freedom for o in observed])
     variances = []
     for observation, value, unit in zip(observed, values, units, strict=True):
         freedom: float = observation.freedom
@@ -51,13 +51,13 @@ def moderate_variances(observed: Sequence[ObservedVariance]) -> list[ModeratedVa
     return variances
 
 
-def _variance_floor(values: Sequence[float]) -> float:
+def _quarter_of_least_variance(values: Sequence[float]) -> float:
     """Runs that agree to the last digit (imported, rounded ones) still have a variance."""
     positive = [v for v in values if v > 0]
     return min(positive, default=1e-8) / 4
 
 
-def _prior_variance(values: Sequence[float], freedoms: Sequence[int]) -> ModeratedVariance | None:
+def _common_variance(values: Sequence[float], freedoms: Sequence[int]) -> ModeratedVariance | None:
     """The common variance by the moments of the logs; None with too few loads, or where they have nothing in common."""
     if len(values) < MIN_LOADS:
         return None

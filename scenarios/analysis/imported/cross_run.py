@@ -30,12 +30,12 @@ def box_findings(box: BoundingBoxFigures) -> list[Finding]:
     below = [o for o in box.odd if o.kind == "easy below hard"]
     below_findings = [
         _easy_below_hard_finding(box, name, [o for o in below if o.workload == name])
-        for name in _workload_names(below)
+        for name in _workloads_of_outliers(below)
     ]
     return [*below_findings, *(placing_finding(box, p) for p in box.placed)]
 
 
-def _workload_names(odd: Sequence[BoxOutlier]) -> list[str]:
+def _workloads_of_outliers(odd: Sequence[BoxOutlier]) -> list[str]:
     return list(dict.fromkeys(o.workload for o in odd))
 
 
@@ -158,7 +158,7 @@ def _outlier_finding(
             ),
             *(_fact_evidence(run, fact) for run in dict.fromkeys(runs) for fact in odd.facts.get(run, ())),
         ],
-        load=_load_title(first, several),
+        load=_title_with_metric(first, several),
         runs=_runs_text(runs),
         more=f" and in {units.count_noun(len(loads) - 1, 'more load')}" if len(loads) > 1 else "",
         at=_range_text([outlier.value for outlier in first.apart], first.metric.unit),
@@ -168,7 +168,7 @@ def _outlier_finding(
     )
 
 
-def _load_title(load: LoadWithOutliers, several: Mapping[str, int]) -> str:
+def _title_with_metric(load: LoadWithOutliers, several: Mapping[str, int]) -> str:
     name = io500_workload_title(load.key.workload)
     return f"{name}, {load.key.metric}" if several[load.key.workload] > 1 else name
 
@@ -178,7 +178,7 @@ def _outlier_evidence(outlier: OutlierRun, load: LoadWithOutliers, several: Mapp
     return SAYS.evidence(
         "apart",
         run=outlier.run,
-        load=_load_title(load, several),
+        load=_title_with_metric(load, several),
         value=imported_text(outlier.value, unit),
         size=metric_ratio_text(outlier.ratio, load.metric),
         interval=metric_interval_text(outlier.ci95, outlier.ratio, load.metric),
@@ -221,11 +221,11 @@ def series_verdicts(all_histories: Sequence[WorkloadHistory]) -> list[ev.SeriesV
             t=0.0, workload=h.workload, rounds=len(h.values), verdict=h.verdict, slope_per_round=h.slope,
             ci95=h.ci95, p=h.p, reason=h.reason, explain="", smallest_effect=h.smallest_effect,
         )
-        for h in _leading_histories(all_histories)
+        for h in _first_history_of_each(all_histories)
     ]  # fmt: skip
 
 
-def _leading_histories(all_histories: Sequence[WorkloadHistory]) -> list[WorkloadHistory]:
+def _first_history_of_each(all_histories: Sequence[WorkloadHistory]) -> list[WorkloadHistory]:
     """One value a workload: its first."""
     first: dict[str, WorkloadHistory] = {}
     for h in all_histories:
@@ -234,7 +234,7 @@ def _leading_histories(all_histories: Sequence[WorkloadHistory]) -> list[Workloa
 
 
 def history_findings(all_histories: Sequence[WorkloadHistory], order: Sequence[RunSnapshot]) -> list[Finding]:
-    leading = _leading_histories(all_histories)
+    leading = _first_history_of_each(all_histories)
     trend_findings = [_step_finding(h, order) for h in leading if h.steps]
     trend_findings += [_scatter_finding(h) for h in leading if _is_scattered(h)]
     if len(leading) > 1 or trend_findings:

@@ -25,7 +25,7 @@ def file_findings(file: ParsedImportFile) -> list[Finding]:
     """Of one file; the last is its summary, with severity `ok`."""
     result = file.result
     contradiction_findings = [
-        _import_finding(id_, [_item_text(contradiction) for contradiction in same_id_items], file)
+        _import_finding(id_, [_problem_text(contradiction) for contradiction in same_id_items], file)
         for items in (result.contradictions, result.troubles)
         for id_, same_id_items in _group_by_id(items).items()
     ]
@@ -84,7 +84,7 @@ def _import_finding(identifier: str, evidence: Sequence[str], file: ParsedImport
     )
 
 
-def _item_text(item: Contradiction | ImportTrouble) -> str:
+def _problem_text(item: Contradiction | ImportTrouble) -> str:
     """`TOTAL: the file says 36.07, its parts give 6.006 (square root of …)`."""
     if isinstance(item, ImportTrouble):
         return ": ".join(part for part in (item.subject, item.said) if part)

@@ -87,15 +87,15 @@ def find_steps(logs: Sequence[float], offset: int = 0, family: int = 1) -> list[
     return [*left, HistoryStep(before=offset + place, ratio=ratio), *right][:_MAX_STEPS]
 
 
-def _clearest_step(logs: Sequence[float], alpha: float) -> tuple[int, float] | None:
-    n = len(logs)
+def _clearest_step(log_values: Sequence[float], alpha: float) -> tuple[int, float] | None:
+    n = len(log_values)
     places = range(MIN_RESULTS_PER_PART - 1, n - MIN_RESULTS_PER_PART)
     best: tuple[float, int] | None = None
     # the split that leaves the smallest squares is the one that takes most between the two means
-    total = math.fsum(logs)
-    below = math.fsum(logs[: MIN_RESULTS_PER_PART - 1])
+    total = math.fsum(log_values)
+    below = math.fsum(log_values[: MIN_RESULTS_PER_PART - 1])
     for place in places:
-        below += logs[place]
+        below += log_values[place]
         count = place + 1
         between = below * below / count + (total - below) ** 2 / (n - count)
         if best is None or between > best[0]:
@@ -103,7 +103,7 @@ def _clearest_step(logs: Sequence[float], alpha: float) -> tuple[int, float] | N
     if best is None:
         return None
     place = best[1]
-    left, right = logs[: place + 1], logs[place + 1 :]
+    left, right = log_values[: place + 1], log_values[place + 1 :]
     a, b = fmean(left), fmean(right)
     size = b - a
     parts = (_squared_standard_error(left), _squared_standard_error(right))
@@ -156,13 +156,13 @@ def make_result_set(files: Sequence[ParsedImportFile], *, series: bool = False) 
     """`series`: the user says that the files are one series in time; else a trend needs their own word for it."""
     has_io500 = any(file.result.kind.startswith("io500") for file in files)
     own, twins = separate_repeated_results(
-        [file for file in files if not (has_io500 and _is_application(file))],
+        [file for file in files if not (has_io500 and _is_application_result(file))],
         lambda file: [(m.workload, m.metric, m.value) for m in file.result.measures],
     )
     plain = snapshots_of(own)
     order = rename_snapshot_loads(plain)
     all_boxes = boxes_by_version(plain)
-    odd = find_outliers(_outlier_members(plain, order, all_boxes)) if len(order) >= MIN_RUNS else None
+    odd = find_outliers(_runs_without_broken(plain, order, all_boxes)) if len(order) >= MIN_RUNS else None
     all_boxes = place_applications(
         mark_outliers(all_boxes, odd),
         [point for file in files for point in bounding_box_points_of(file.name, file.result)],
@@ -190,12 +190,12 @@ def make_result_set(files: Sequence[ParsedImportFile], *, series: bool = False) 
     )  # fmt: skip
 
 
-def _is_application(file: ParsedImportFile) -> bool:
+def _is_application_result(file: ParsedImportFile) -> bool:
     """An IOR or Darshan result: beside IO500 results it is put into their box, not into their series."""
     return not file.result.kind.startswith("io500") and bool(bounding_box_points_of(file.name, file.result))
 
 
-def _outlier_members(
+def _runs_without_broken(
     plain: Sequence[RunSnapshot], order: Sequence[RunSnapshot], all_boxes: Sequence[BoundingBoxFigures]
 ) -> list[ComparedRun]:
     """Without the corners that the box's law calls broken: it needs no vote, and they have none."""

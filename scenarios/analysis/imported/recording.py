@@ -63,8 +63,8 @@ def recording_events(results: ResultSet, began: ev.Began) -> list[ev.AnyEvent]:
     if results.boxes:
         last.append(Boxes(t=end, value=results.boxes))
     if results.courses:
-        last.append(HistoriesResult(t=end, value=_histories_of(results.courses, order)))
-    last += [ev.Found(t=end, finding=f) for f in _all_findings(results)]
+        last.append(HistoriesResult(t=end, value=_histories_result(results.courses, order)))
+    last += [ev.Found(t=end, finding=f) for f in _findings_with_answer(results)]
     fatal = next((f for f in files if f.result.is_fatal), None) if len(files) == 1 else None
     reason = "the file holds no measurement" if fatal is not None else None
     last.append(ev.RunEnded(t=end, status="done", reason=reason))
@@ -77,7 +77,7 @@ def _import_plan(files: Sequence[ParsedImportFile], order: Sequence[RunSnapshot]
     conditions: dict[str, dict[str, str]] = {}
     single = len(order) == 1
     for snapshot in order:
-        for m in _valid_measures(snapshot, single=single):
+        for m in _measures_to_record(snapshot, single=single):
             metrics = workloads.setdefault(m.workload, {})
             metrics.setdefault(
                 m.metric, Metric(m.metric, m.unit, m.better, m.judged, m.of if single else "mean", m.invalid)
@@ -102,7 +102,7 @@ def _import_plan(files: Sequence[ParsedImportFile], order: Sequence[RunSnapshot]
     )
 
 
-def _valid_measures(snapshot: RunSnapshot, *, single: bool) -> Sequence[ImportedMeasure]:
+def _measures_to_record(snapshot: RunSnapshot, *, single: bool) -> Sequence[ImportedMeasure]:
     """The measures of a result. An invalid one is shown alone, and is no value of a series."""
     return [m for m in snapshot.measures if single or not m.invalid]
 
@@ -111,7 +111,7 @@ def _result_blocks(order: Sequence[RunSnapshot]) -> Iterator[ev.Block]:
     """A block a result; of a single result a block a repetition, so that its own spread is known."""
     single = len(order) == 1
     for index, snapshot in enumerate(order):
-        for name, measures in _measures_by_workload(_valid_measures(snapshot, single=single)).items():
+        for name, measures in _measures_by_workload(_measures_to_record(snapshot, single=single)).items():
             seconds = max(m.seconds for m in measures)
             repeated = [m for m in measures if len(m.runs) > 1] if single else []
             times = len(repeated[0].runs) if repeated else 1
@@ -189,7 +189,7 @@ def _contradicted_values(files: Sequence[ParsedImportFile]) -> tuple[Contradicte
     )
 
 
-def _histories_of(all_histories: Sequence[WorkloadHistory], order: Sequence[RunSnapshot]) -> Histories:
+def _histories_result(all_histories: Sequence[WorkloadHistory], order: Sequence[RunSnapshot]) -> Histories:
     """Return what the trend's picture is drawn from."""
     return Histories(
         results=tuple(s.name for s in order[:_MAX_TABLE_ROWS]),
@@ -198,7 +198,7 @@ def _histories_of(all_histories: Sequence[WorkloadHistory], order: Sequence[RunS
     )
 
 
-def _all_findings(pile: ResultSet) -> list[Finding]:
+def _findings_with_answer(pile: ResultSet) -> list[Finding]:
     files, collected = pile.files, list(pile.findings)
     longest = max((len({m.workload for m in f.result.measures}) for f in files), default=0)
     if longest > MAX_WORKLOADS:
@@ -206,10 +206,10 @@ def _all_findings(pile: ResultSet) -> list[Finding]:
     for file in files:
         own = file_findings(file)
         collected += own if len(files) == 1 else own[:-1]
-    return _with_answer(collected)
+    return _mark_answer(collected)
 
 
-def _with_answer(findings: Sequence[Finding]) -> list[Finding]:
+def _mark_answer(findings: Sequence[Finding]) -> list[Finding]:
     """Where nothing is wrong the last summary answers, not the first remark."""
     if any(f.severity in ("critical", "warning") for f in findings):
         return list(findings)

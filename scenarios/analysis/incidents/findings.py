@@ -20,7 +20,7 @@ _SECONDS_BELOW_S = 600  # an incident shorter than this is told with seconds
 def incident_or_quiet_findings(timeline: Timeline, name: str) -> list[Finding]:
     """Return one an incident, the worst first; without any one that says so."""
     if not timeline.incidents:
-        return [SAYS.finding("quiet", id=QUIET, subject=name, span=_span_text(timeline))]
+        return [SAYS.finding("quiet", id=QUIET, subject=name, span=_length_text(timeline))]
     return [_incident_finding(incident, timeline, name) for incident in timeline.incidents[:MAX_FINDINGS]]
 
 
@@ -29,7 +29,7 @@ def _incident_finding(incident: Incident, timeline: Timeline, file_name: str) ->
         SAYS.evidence(
             "symptom",
             what=symptom_text(symptom),
-            peak=_value_text(symptom.peak, symptom.unit),
+            peak=_figure_text(symptom.peak, symptom.unit),
             file=file_name,
         )
         for symptom in incident.symptoms
@@ -48,7 +48,7 @@ def _culprit_evidence(incident: Incident, timeline: Timeline, file_name: str) ->
         waited = culprit.metric == WAITS
         words = {
             "process": culprit.name,
-            "share": _share_text(culprit),
+            "share": _share_with_interval(culprit),
             "metric": culprit.metric,
             "file": file_name,
         }
@@ -65,7 +65,7 @@ def _culprit_evidence(incident: Incident, timeline: Timeline, file_name: str) ->
         yield SAYS.evidence("no-culprit" if timeline.names_processes else "no-processes", file=file_name)
 
 
-def _share_text(culprit: Culprit) -> str:
+def _share_with_interval(culprit: Culprit) -> str:
     """`82 % (95 % CI 70 to 93 %)`."""
     interval = (
         f" (95 % CI {units.format_percent_interval(*culprit.ci95)})" if culprit.ci95 is not None else ""
@@ -76,11 +76,11 @@ def _share_text(culprit: Culprit) -> str:
 def symptom_text(symptom: Symptom) -> str:
     """`disk sda: utilisation 99 %, otherwise 12 %`."""
     subject = symptom.subject.replace(":", " ", 1).strip()
-    level, quiet = (_value_text(value, symptom.unit) for value in (symptom.level, symptom.quiet))
+    level, quiet = (_figure_text(value, symptom.unit) for value in (symptom.level, symptom.quiet))
     return f"{subject}: {symptom.metric} {level}, otherwise {quiet}"
 
 
-def _value_text(value: float, unit: str) -> str:
+def _figure_text(value: float, unit: str) -> str:
     """A share with two digits: samples are no exacter."""
     return f"{units.format_number(value, 2)} %" if unit == "%" else imported_text(value, unit)
 
@@ -113,7 +113,7 @@ def clock_text(times: SampleTimes, at_s: float, *, long: bool = False) -> str:
     return f"{when:%Y-%m-%d %H:%M:%S}" if has_date else f"{when:%H:%M:%S}"
 
 
-def _span_text(timeline: Timeline) -> str:
+def _length_text(timeline: Timeline) -> str:
     if timeline.times.unit == "samples":
         return units.count_noun(timeline.samples, "sample")
     return units.format_duration(timeline.seconds)

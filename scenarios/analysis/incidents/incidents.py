@@ -64,7 +64,7 @@ def find_excursions(
     interval_s = median(after - before for before, after in pairwise(at_s))
     min_duration_s = min(MIN_DURATION_S, MIN_DURATION_SHARE * (at_s[-1] - at_s[0]))
     excursions: list[Excursion] = []
-    for first, last in _join_places(places, at_s, max(2 * interval_s, min_duration_s / 3)):
+    for first, last in _join_near_places(places, at_s, max(2 * interval_s, min_duration_s / 3)):
         level = median(values[first : last + 1])
         half = quiet + (level - quiet) / 2
         while first > 0 and values[first - 1] >= half:
@@ -83,7 +83,7 @@ def find_excursions(
     return excursions
 
 
-def _join_places(places: Sequence[int], at_s: Sequence[float], gap_s: float) -> list[tuple[int, int]]:
+def _join_near_places(places: Sequence[int], at_s: Sequence[float], gap_s: float) -> list[tuple[int, int]]:
     """Return (first, last) of the runs of places; a gap in time up to `gap_s` belongs to the run."""
     runs = [[places[0], places[0]]]
     for place in places[1:]:
@@ -252,14 +252,14 @@ def find_incidents_in_series(
     longest = max(all_series, key=lambda series: len(series.values), default=None)
     if longest is None or len(longest.values) < MIN_SAMPLES:
         return None
-    watched = [*all_series, *_derive_busy_share(all_series)]
-    ranked = sorted(_find_symptoms(watched, cpus), key=lambda entry: (entry[1].began_s, entry[0]))
+    watched = [*all_series, *_busy_share_series(all_series)]
+    ranked = sorted(_ranked_symptoms(watched, cpus), key=lambda entry: (entry[1].began_s, entry[0]))
     seconds = longest.at_s[-1] - longest.at_s[0]
     weak_s = min(WEAK_DURATION_S, WEAK_DURATION_SHARE * seconds)
     incidents = [
         _make_incident(g, all_series) for g in _overlapping_symptom_groups(ranked) if _is_incident(g, weak_s)
     ]
-    incidents.sort(key=lambda incident: (incident.cause == "cpu", -_rank_weight(incident)))
+    incidents.sort(key=lambda incident: (incident.cause == "cpu", -_duration_times_rise(incident)))
     return Timeline(
         times=times,
         seconds=seconds,
@@ -288,7 +288,7 @@ def _make_rows(incidents: Sequence[Incident], all_series: Sequence[SampleSeries]
         yield TimelineRow(subject=series.subject, metric=series.metric, unit=unit, points=points)
 
 
-def _derive_busy_share(all_series: Sequence[SampleSeries]) -> Iterator[SampleSeries]:
+def _busy_share_series(all_series: Sequence[SampleSeries]) -> Iterator[SampleSeries]:
     """Yield the share of CPU time that was neither idle nor waiting for I/O."""
     shares = {series.metric: series for series in all_series if series.subject == "CPU"}
     idle, iowait = shares.get("idle share"), shares.get("iowait share")
@@ -298,7 +298,7 @@ def _derive_busy_share(all_series: Sequence[SampleSeries]) -> Iterator[SampleSer
         yield SampleSeries(subject="CPU", metric="busy share", unit="", at_s=idle.at_s, values=busy)
 
 
-def _find_symptoms(
+def _ranked_symptoms(
     all_series: Sequence[SampleSeries], cpus: int | None
 ) -> Iterator[tuple[int, Symptom, Cause]]:
     """Yield each with its rank: the entry of the table that found it."""
@@ -385,19 +385,19 @@ def _make_incident(group: Sequence[tuple[int, Symptom, Cause]], series: Sequence
         busy = [
             fmean(inside)
             for s in series
-            if _is_use_of_disk(s) and (inside := _values_within(s, began_s, ended_s))
+            if _is_disk_utilisation(s) and (inside := _values_within(s, began_s, ended_s))
         ]
         cause = "waiting" if busy and max(busy) < MIN_BUSY_DISK else cause
     found = find_culprit_process(series, _TAKING.get(cause, {}), began_s, ended_s, disks=disks)
     return Incident(
         cause=cause, began_s=began_s, ended_s=ended_s,
-        symptoms=tuple(_longest_of_each(symptom for _, symptom, _ in ordered))[:MAX_SYMPTOMS],
+        symptoms=tuple(_longest_of_each_metric(symptom for _, symptom, _ in ordered))[:MAX_SYMPTOMS],
         culprit=found if isinstance(found, Culprit) else None,
         suspect=found if isinstance(found, Suspect) else None,
     )  # fmt: skip
 
 
-def _is_use_of_disk(series: SampleSeries) -> bool:
+def _is_disk_utilisation(series: SampleSeries) -> bool:
     return series.subject.startswith(_DISK) and series.metric == "utilisation"
 
 
@@ -405,7 +405,7 @@ def _values_within(series: SampleSeries, began_s: float, ended_s: float) -> list
     return [v for t, v in zip(series.at_s, series.values, strict=True) if began_s < t <= ended_s]
 
 
-def _longest_of_each(symptoms: Iterable[Symptom]) -> Iterator[Symptom]:
+def _longest_of_each_metric(symptoms: Iterable[Symptom]) -> Iterator[Symptom]:
     """A metric that rose several times is shown once."""
     by_metric: dict[tuple[str, str], Symptom] = {}
     for symptom in symptoms:
@@ -420,7 +420,7 @@ def _rise_over_quiet(symptom: Symptom) -> float:
     return symptom.level - symptom.quiet
 
 
-def _rank_weight(incident: Incident) -> float:
+def _duration_times_rise(incident: Incident) -> float:
     """How much worse than another: the time that it lasted, by how far it rose."""
     first = incident.symptoms[0]
     rise = min(10.0, first.level / first.quiet) if first.quiet > 0 else 10.0

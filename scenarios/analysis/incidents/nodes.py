@@ -83,8 +83,8 @@ class NodesJudgement(msgspec.Struct, frozen=True, kw_only=True):
 def judge_nodes(books: Sequence[NodeBook]) -> NodesJudgement:
     """Return the shared incidents, those of most nodes first."""
     candidates = _coinciding_clusters(books)
-    clusters = [cluster for cluster in candidates if _is_shared(cluster, books, len(candidates))]
-    shared = [_describe_cluster(cluster, books) for cluster in clusters]
+    clusters = [cluster for cluster in candidates if _is_no_chance(cluster, books, len(candidates))]
+    shared = [_incident_of_cluster(cluster, books) for cluster in clusters]
     shared_incidents = {(book.host, incident) for cluster in clusters for book, incident in cluster}
     alone = {
         book.host: count
@@ -106,7 +106,7 @@ def _coinciding_clusters(books: Sequence[NodeBook]) -> list[_Cluster]:
     for book, incident in entries:
         began_s, ended_s = book.period_of(incident)
         for cluster in reversed(clusters):
-            other_began_s, other_ended_s = _middle_period(cluster)
+            other_began_s, other_ended_s = _median_period(cluster)
             common_s = min(ended_s, other_ended_s) - max(began_s, other_began_s)
             shorter_s = min(ended_s - began_s, other_ended_s - other_began_s)
             is_new = all(book.host != other.host for other, _ in cluster)
@@ -118,16 +118,16 @@ def _coinciding_clusters(books: Sequence[NodeBook]) -> list[_Cluster]:
     return clusters
 
 
-def _middle_period(cluster: _Cluster) -> tuple[float, float]:
+def _median_period(cluster: _Cluster) -> tuple[float, float]:
     periods = [book.period_of(incident) for book, incident in cluster]
     return median(began for began, _ in periods), median(ended for _, ended in periods)
 
 
-def _is_shared(cluster: _Cluster, books: Sequence[NodeBook], tries: int) -> bool:
+def _is_no_chance(cluster: _Cluster, books: Sequence[NodeBook], tries: int) -> bool:
     """True where so many nodes at once are no chance in any of so many tries."""
     if len(cluster) < max(MIN_NODES, math.ceil(MIN_SHARE * len(books))):
         return False
-    began_s, ended_s = _middle_period(cluster)
+    began_s, ended_s = _median_period(cluster)
     by_chance = fmean(
         min(
             1.0,
@@ -142,15 +142,15 @@ def _is_shared(cluster: _Cluster, books: Sequence[NodeBook], tries: int) -> bool
     return tries * binomial_tail(len(cluster), len(books), by_chance) < MAX_CHANCE
 
 
-def _describe_cluster(cluster: _Cluster, books: Sequence[NodeBook]) -> SharedIncident:
-    began_s, ended_s = _middle_period(cluster)
+def _incident_of_cluster(cluster: _Cluster, books: Sequence[NodeBook]) -> SharedIncident:
+    began_s, ended_s = _median_period(cluster)
     causes = Counter(incident.cause for _, incident in cluster)
     cause = min(causes, key=lambda name: (-causes[name], name not in SERVERS, name))
     example = next(incident for _, incident in cluster if incident.cause == cause)
     culprits = Counter(incident.culprit.name for _, incident in cluster if incident.culprit is not None)
     name, count = culprits.most_common(1)[0] if culprits else ("", 0)
     affected = [book for book, _ in cluster]
-    servers = _common_servers(affected, books) if cause in (*SERVERS, OPEN_CAUSE) else ()
+    servers = _servers_of_affected(affected, books) if cause in (*SERVERS, OPEN_CAUSE) else ()
     if cause == OPEN_CAUSE:
         others = [book for book in books if book not in affected]
         mounted = _count_servers(others)
@@ -167,7 +167,7 @@ def _describe_cluster(cluster: _Cluster, books: Sequence[NodeBook]) -> SharedInc
     )
 
 
-def _common_servers(affected: Sequence[NodeBook], books: Sequence[NodeBook]) -> tuple[str, ...]:
+def _servers_of_affected(affected: Sequence[NodeBook], books: Sequence[NodeBook]) -> tuple[str, ...]:
     """Of nine of ten of the affected nodes; where other nodes have some of them too, those that fewer of them have."""
     hosts = {book.host for book in affected}
     others = [book for book in books if book.host not in hosts]

@@ -86,12 +86,12 @@ def baseline_references(columns: Sequence[Sequence[float]]) -> list[BaselineRefe
     references = []
     for (centre, deviation), a, logs in zip(scaled, alike, columns, strict=True):
         drawn = min(_MAX_CORRELATION, max(0.0, mean + own * (a - mean) + unsure))
-        error = math.sqrt(_variance_factor(drawn) / (2 * len(logs)))
+        error = math.sqrt(_autocorrelation_factor(drawn) / (2 * len(logs)))
         references.append(BaselineReference(centre, deviation * (1 + _SAFE * error), drawn, len(logs)))
     return references
 
 
-def _variance_factor(alike: float) -> float:
+def _autocorrelation_factor(alike: float) -> float:
     """By how much the variance of a mean is larger where values follow each other alike (AR(1))."""
     return (1 + alike) / (1 - alike)
 
@@ -176,7 +176,7 @@ def shift_of_nights(
     middle, most = median(logs), CLIP / 2 * base.deviation
     near = sorted(max(middle - most, min(middle + most, log)) for log in logs)
     effect = median(walsh_averages(near)) - base.centre
-    wide = _variance_factor(base.alike)
+    wide = _autocorrelation_factor(base.alike)
     error = base.deviation * math.sqrt(wide * (_MIDDLE / len(logs) + 1 / base.nights))
     freedom = max(2.0, base.nights / wide - 1)  # nights that are alike tell less of their spread as well
     half = t_quantile(1 - ERROR / loads / STRETCHES / 2, freedom) * error

@@ -29,7 +29,7 @@ def remove_common_effects(
     runs: Sequence[NightRun], others: Mapping[str, Sequence[OtherNight]]
 ) -> list[NightRun]:
     """`others`: the nights of each other node."""
-    common = _common_deviations(others.values())
+    common = _median_deviations_by_night(others.values())
 
     def own_figure(figure: NightFigure, evening: str) -> NightFigure:
         off = common.get((figure.key, evening), 0.0)
@@ -42,7 +42,7 @@ def remove_common_effects(
     ]
 
 
-def _common_deviations(nodes: Iterable[Sequence[OtherNight]]) -> dict[tuple[FigureKey, str], float]:
+def _median_deviations_by_night(nodes: Iterable[Sequence[OtherNight]]) -> dict[tuple[FigureKey, str], float]:
     deviations: dict[tuple[FigureKey, str], list[float]] = {}
     for nights in nodes:
         logs: dict[FigureKey, dict[str, list[float]]] = {}

@@ -277,7 +277,7 @@ def make_history(host: str, runs: Sequence[NightRun], margin: float = MARGIN) ->
     for run in sorted(runs, key=lambda run: (run.night, run.name)):
         nights.setdefault(run.night, _Night(run.night, [])).runs.append(run)
     measured = [night for night in nights.values() if night.first.state == "measured"]
-    spans, collected = _baseline_spans_and_nights_in_making(measured)
+    spans, collected = _spans_and_nights_in_making(measured)
     for number, span in enumerate(spans, 1):
         for index in span.baseline:
             measured[index].baseline = number
@@ -293,7 +293,7 @@ def make_history(host: str, runs: Sequence[NightRun], margin: float = MARGIN) ->
         margin=margin,
         nights=tuple(_listed_night(night) for night in nights.values()),
         loads=tuple(loads),
-        events=tuple(_group_turns(turns, measured, changes)),
+        events=tuple(_group_near_turns(turns, measured, changes)),
         changes=tuple(changes),
         collected=collected,
         baselines=len(spans),
@@ -313,7 +313,7 @@ def _listed_night(night: _Night) -> ListedNight:
     )
 
 
-def _baseline_spans_and_nights_in_making(measured: Sequence[_Night]) -> tuple[list[_BaselineSpan], int]:
+def _spans_and_nights_in_making(measured: Sequence[_Night]) -> tuple[list[_BaselineSpan], int]:
     """Each baseline with the nights held against it, and how many nights the one being made has."""
     spans: list[_BaselineSpan] = []
     making: list[int] = []
@@ -412,7 +412,7 @@ def _load_nights(
     )
 
 
-def _group_turns(
+def _group_near_turns(
     turns: Sequence[Turn], measured: Sequence[_Night], changes: Sequence[Dated]
 ) -> list[Slowdown]:
     """Turns are indices of measured nights until here; loads that turned together stand together, the largest first."""

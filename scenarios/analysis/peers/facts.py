@@ -68,13 +68,13 @@ class FactTable:
         before = len(self.nodes)
         self.nodes.append(name)
         for key, value in facts.items():
-            if (fact := self._fact_filled_up_to(key, before)) is not None:
+            if (fact := self._fact_to_fill(key, before)) is not None:
                 fact.ids.append(fact.number_of_new_or_known(value))
         for key in unread:
-            if key not in facts and (fact := self._fact_filled_up_to(key, before)) is not None:
+            if key not in facts and (fact := self._fact_to_fill(key, before)) is not None:
                 fact.ids.append(UNREAD)
 
-    def _fact_filled_up_to(self, key: FactKey, before: int) -> _FactColumn | None:
+    def _fact_to_fill(self, key: FactKey, before: int) -> _FactColumn | None:
         """Filled up to this node."""
         fact = self._facts.get(key)
         if fact is None:

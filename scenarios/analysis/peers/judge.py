@@ -72,9 +72,9 @@ def judge_fleet(
         compared=len({name for column in screened.columns for name in column.logs}),
         rounds=len(rounds),
         margin=margin,
-        groups=tuple(_judge_hardware_group(n, group, screened) for n, group in enumerate(screened.groups)),
+        groups=tuple(_describe_hardware_group(n, group, screened) for n, group in enumerate(screened.groups)),
         measures=tuple(
-            _judged_measure(n, column, titles[n], loads, judged, margin, table, places)
+            _fleet_measure(n, column, titles[n], loads, judged, margin, table, places)
             for n, column in enumerate(screened.columns)
         ),
         odd=tuple(_fleet_outlier(name, screened, judged, nodes, table, groups) for name in odd),
@@ -83,7 +83,7 @@ def judge_fleet(
         rare=tuple(item for group in groups for item in find_rare_values(table, group)),
         findings=_findings_by_node(nodes),
         missing=tuple(missing),
-        sums=_rate_sums(nodes, loads, rounds) if together else (),
+        sums=_sums_of_rates(nodes, loads, rounds) if together else (),
         files=dict(files or {}),
     )
 
@@ -94,7 +94,7 @@ def _is_unsettled(standing: RetestedMeasure, margin: float) -> bool:
     return not (standing.is_decided or back)
 
 
-def _judge_hardware_group(number: int, group: HardwareGroup, screened: PeerCheck) -> Alike:
+def _describe_hardware_group(number: int, group: HardwareGroup, screened: PeerCheck) -> Alike:
     few = len(group.nodes) < MIN_PEERS
     largest = Counter(screened.groups[0].hardware)
     own = Counter(group.hardware)
@@ -124,7 +124,7 @@ def _column_titles(columns: Sequence[ScreenedMeasure], loads: Mapping[FigureKey,
     return [full_title(column.key) for column in columns]
 
 
-def _judged_measure(
+def _fleet_measure(
     number: int,
     column: ScreenedMeasure,
     title: str,
@@ -162,7 +162,7 @@ def _judged_measure(
     )  # fmt: skip
 
 
-def _rate_sums(
+def _sums_of_rates(
     nodes: Sequence[PeerNode], loads: Mapping[FigureKey, PlannedLoad], rounds: Sequence[Round]
 ) -> tuple[Sum, ...]:
     rate_sums = []

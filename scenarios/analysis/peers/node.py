@@ -56,7 +56,7 @@ def hardware_of_facts(facts: Mapping[FactKey, Json]) -> Hardware:
         sockets = facts.get(("cpu", "sockets"))
         many = f"{sockets} x " if isinstance(sockets, int) and sockets > 1 else ""
         parts.append(("CPU", f"{many}{model}"[:_SHOWN]))
-    if size := _memory_text(facts.get(("memory", "total"))):
+    if size := _module_memory_text(facts.get(("memory", "total"))):
         parts.append(("memory", size))
     disks, cards = [], []
     for (subject, name), value in facts.items():
@@ -72,7 +72,7 @@ def hardware_of_facts(facts: Mapping[FactKey, Json]) -> Hardware:
     return tuple(parts)
 
 
-def _memory_text(total: Json) -> str:
+def _module_memory_text(total: Json) -> str:
     """The size of the modules: what Linux shows is some per cent less, a little different with each kernel."""
     if not isinstance(total, int | float) or not total > 0:
         return ""

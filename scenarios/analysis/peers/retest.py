@@ -115,7 +115,7 @@ def _standings_to_retest(screened: PeerCheck, rounds: Sequence[Round]) -> list[R
     ]
 
 
-def _peer_distances(screened: PeerCheck, place: int, nodes: Round) -> list[float]:
+def _log_distances_of_peers(screened: PeerCheck, place: int, nodes: Round) -> list[float]:
     """Return how far a round's peers lie from their centre at the screen: who is suspected in another measure is one
     too.
     """
@@ -133,7 +133,7 @@ def _variance_and_freedom(screened: PeerCheck, place: int, rounds: Sequence[Roun
     square, freedom = column.spread**2, _freedom_of_median(len(column.logs))
     total = square * freedom
     for nodes in rounds:
-        distances = _peer_distances(screened, place, nodes)
+        distances = _log_distances_of_peers(screened, place, nodes)
         if len(distances) >= _MIN_PEERS:
             middle = math.fsum(distances) / len(distances)
             total += math.fsum((log - middle) ** 2 for log in distances)
@@ -158,7 +158,7 @@ def _suspect_standing_in_measure(
     screened = ratio_of(column.log_over_centre(name))
     effects, noise = [], 0.0
     for nodes in rounds:
-        distances = _peer_distances(node_screen, place, nodes)
+        distances = _log_distances_of_peers(node_screen, place, nodes)
         if len(distances) >= _MIN_PEERS and name in nodes and column.key in nodes[name].logs:
             level_then = median(distances)
             effects.append(nodes[name].logs[column.key] - column.centre_of(name) - level_then)

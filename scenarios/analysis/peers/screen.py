@@ -150,7 +150,7 @@ def screen_nodes(nodes: Sequence[PeerNode], margin: float = 0.05) -> PeerCheck:
         HardwareGroup(hardware=g[0].hardware, nodes=tuple(node.name for node in g)) for g in members
     )
     return PeerCheck(
-        groups=groups, columns=tuple(columns), suspects=_find_suspects(columns, margin), margin=margin
+        groups=groups, columns=tuple(columns), suspects=_columns_by_suspect(columns, margin), margin=margin
     )
 
 
@@ -176,7 +176,7 @@ def robust_deviation(distances: Sequence[float]) -> float:
     return max(FLOOR, _MAD * n / (n - 0.8) * median(map(abs, distances)))
 
 
-def _find_suspects(columns: Sequence[ScreenedMeasure], margin: float) -> dict[str, tuple[int, ...]]:
+def _columns_by_suspect(columns: Sequence[ScreenedMeasure], margin: float) -> dict[str, tuple[int, ...]]:
     places_by_name: dict[str, list[int]] = {}
     far: dict[str, float] = {}
     for place, column in enumerate(columns):

@@ -45,7 +45,7 @@ def suspected_settings(
     compared_facts = table.compare_node(node, peers)
     moved = frozenset(groups)
     ranked = [
-        (_suspicion_of(fact, len(compared_facts)), _moved_share(fact.key, moved), fact)
+        (_suspicion_of(fact, len(compared_facts)), _share_of_moved_groups(fact.key, moved), fact)
         for fact in compared_facts
         if fact.matching <= _ALONE * fact.peers
         and fact.matching < fact.peers
@@ -59,7 +59,7 @@ def _suspicion_of(fact: ComparedFact, entries: int) -> float:
     return culprit_probability(peers=fact.peers, values=fact.values, entries=entries, matching=fact.matching)
 
 
-def _moved_share(key: FactKey, moved: frozenset[str]) -> float:
+def _share_of_moved_groups(key: FactKey, moved: frozenset[str]) -> float:
     mover = fact_influence_of("/".join(key))
     if mover is None:
         return 0.0
@@ -150,10 +150,10 @@ def facts_that_tell_levels_apart(
         if right >= MIN_RIGHT_SHARE * total:
             candidates.append((right / total, fact_influence_of("/".join(key)) is not None, key, a, b))
     candidates.sort(key=lambda candidate: (-candidate[0], not candidate[1], candidate[2]))
-    return tuple(_parting_of(table, key, a, b, right) for right, _, key, a, b in candidates[:MAX_PARTINGS])
+    return tuple(_parting_fact(table, key, a, b, right) for right, _, key, a, b in candidates[:MAX_PARTINGS])
 
 
-def _parting_of(table: FactTable, key: FactKey, a: Counter[int], b: Counter[int], right: float) -> Parting:
+def _parting_fact(table: FactTable, key: FactKey, a: Counter[int], b: Counter[int], right: float) -> Parting:
     mover = fact_influence_of("/".join(key))
     component = component_named(mover.component) if mover is not None else None
 

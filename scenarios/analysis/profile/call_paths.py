@@ -106,7 +106,7 @@ def compare_call_paths(
     """None with fewer than 2 groups. `calls`: of all runs, for what is missing in them."""
     if len(groups) < 2:
         return None
-    sides = [[_mean_node_seconds(runs) for runs in side] for side in zip(*groups, strict=True)]
+    sides = [[_mean_inclusive_seconds(runs) for runs in side] for side in zip(*groups, strict=True)]
     means = [_mean_by_path(side) for side in sides]
     total_s = max(math.fsum(s for path, s in mean.items() if len(path) == 1) for mean in means)
     everything = {path: max(mean.get(path, 0.0) for mean in means) for mean in means for path in mean}
@@ -149,7 +149,7 @@ def compare_seconds(baseline: Sequence[float], variant: Sequence[float], family:
     )
 
 
-def _mean_node_seconds(runs: Iterable[Paths]) -> dict[Path, float]:
+def _mean_inclusive_seconds(runs: Iterable[Paths]) -> dict[Path, float]:
     """Mean seconds of the runs, of every function with all that it calls."""
     seconds_by_path: dict[Path, float] = {}
     count = 0

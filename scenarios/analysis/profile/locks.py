@@ -50,14 +50,14 @@ def waits_by_lock(locks: KernelLockWaits, symbols: FrameNames) -> dict[Key, list
     """Of one run."""
     rows: dict[Key, list[LockWaitSample]] = {}
     for kind, path, holder, seconds, _ in locks.ways:
-        names, others = (_path_names(addresses, symbols) for addresses in (path, holder))
+        names, others = (_caller_names(addresses, symbols) for addresses in (path, holder))
         rows.setdefault((lock_kind_words(kind), names[0] if names else ""), []).append(
             LockWaitSample(seconds, names, others)
         )
     return rows
 
 
-def _path_names(path: Sequence[int], symbols: FrameNames) -> tuple[str, ...]:
+def _caller_names(path: Sequence[int], symbols: FrameNames) -> tuple[str, ...]:
     """From who wanted the lock to the system call."""
     names = symbols.frame_names([(KERNEL, address) for address in path], ())
     first = next((n for n, name in enumerate(names) if not _OWN.match(name)), len(names))
@@ -96,7 +96,7 @@ def lock_table(
     rows = []
     for key, some in waits.items():
         baseline_s, variant_s = (
-            [math.fsum(_seconds_at(run, key) for run in sides[n]) / len(sides[n]) for sides in groups]
+            [math.fsum(_waited_seconds_at(run, key) for run in sides[n]) / len(sides[n]) for sides in groups]
             for n in (0, 1)
         )
         fields = asdict(compare_seconds(baseline_s, variant_s, len(judged)))
@@ -108,5 +108,5 @@ def lock_table(
     return LockTable(baseline=baseline, variant=variant, groups=len(groups), lost=lost, locks=shown)
 
 
-def _seconds_at(run: Mapping[Key, Sequence[LockWaitSample]], key: Key) -> float:
+def _waited_seconds_at(run: Mapping[Key, Sequence[LockWaitSample]], key: Key) -> float:
     return math.fsum(wait.seconds for wait in run.get(key, ()))

@@ -51,7 +51,7 @@ def load_wait_kinds() -> tuple[WaitKindEntry, ...]:
 
 
 @cache
-def _words_by_kind() -> dict[str, str]:
+def _wait_words_by_kind() -> dict[str, str]:
     return {kind.id: kind.words for kind in load_wait_kinds()}
 
 
@@ -62,7 +62,7 @@ def words_for_wait(cause_id: str) -> str:
         return f"{name}() of the kernel" if name else "something that the kernel does not name"
     if cause_id == UNSEEN:
         return "something unseen (a CPU, or waits too short to be sampled)"
-    return _words_by_kind().get(cause_id, cause_id)
+    return _wait_words_by_kind().get(cause_id, cause_id)
 
 
 def wait_kind_of(state: str, call: str, place: str) -> str:

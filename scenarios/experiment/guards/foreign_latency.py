@@ -50,11 +50,11 @@ class ForeignLatencyGuard:
         if self._is_direction_known:
             self._wait.learn_usual_wait()
         else:
-            self._begin_anew()
+            self._forget_what_was_counted()
 
     def after_block(self, workload: str, measured: Measured) -> None:
         """In the gap after it."""
-        load = _load_or_none(workload)
+        load = _engine_load_or_none(workload)
         if measured.device_bytes is None and (load is None or load.kind == "cpu"):
             self._wait.learn_usual_wait()  # the block touched no device: what moved is others', and usual for them
         elif load is None or not measured.histogram:
@@ -77,23 +77,23 @@ class ForeignLatencyGuard:
         without = self._wait.others_slowdown(PAUSE_S, None, None, 0.0)
         if without is None or without < STILL_WAITING * self._ratio:
             return True
-        self._begin_anew()
+        self._forget_what_was_counted()
         await clock.sleep(PAUSE_S)
         self._wait.learn_usual_wait()
         return False
 
-    def _begin_anew(self) -> None:
+    def _forget_what_was_counted(self) -> None:
         self._wait = ForeignWait(self._host, self._leaves)
         self._is_direction_known = True
 
 
 def block_kind_of(workload: str) -> str:
     """ "read", "write", "metadata" or "cpu" of the engine's own loads; "" for what is none of them."""
-    load = _load_or_none(workload)
+    load = _engine_load_or_none(workload)
     return "" if load is None else load.kind
 
 
-def _load_or_none(workload: str) -> EngineLoad | None:
+def _engine_load_or_none(workload: str) -> EngineLoad | None:
     try:
         return engine_load(workload)
     except KeyError:

@@ -94,7 +94,7 @@ def compute_surroundings(
             users = None if others is None else min(cpu, others.cpus * seconds / capacity)
             full = busy / capacity
             steal = max(0.0, after.host.cpu.steal_s - before.host.cpu.steal_s) / capacity
-    read, written, requests, elsewhere = _compute_moved_bytes(before.host, after.host, devices)
+    read, written, requests, elsewhere = _moved_between(before.host, after.host, devices)
     earlier, later = before.host.disks, after.host.disks
     through = sum(
         later[name].total_bytes - earlier[name].total_bytes
@@ -156,7 +156,7 @@ class _MovedBytes(NamedTuple):
     elsewhere: int
 
 
-def _compute_moved_bytes(before: HostCounters, after: HostCounters, devices: Sequence[str]) -> _MovedBytes:
+def _moved_between(before: HostCounters, after: HostCounters, devices: Sequence[str]) -> _MovedBytes:
     read = written = requests = elsewhere = 0
     has_counters = False
     disks = {*after.disks, *devices}
@@ -169,12 +169,12 @@ def _compute_moved_bytes(before: HostCounters, after: HostCounters, devices: Seq
             read += max(0, now.read_bytes - then.read_bytes)
             written += max(0, now.write_bytes - then.write_bytes)
             requests += max(0, now.total_operations - then.total_operations)
-        elif not name.startswith(_LAYERED) and not _is_partition(name, disks):
+        elif not name.startswith(_LAYERED) and not _is_partition_of(name, disks):
             elsewhere += max(0, now.total_bytes - then.total_bytes)
     return _MovedBytes(read if has_counters else None, written, requests, elsewhere)
 
 
-def _is_partition(name: str, disks: Collection[str]) -> bool:
+def _is_partition_of(name: str, disks: Collection[str]) -> bool:
     """Of one of the disks, whose counters have its bytes too: sda1, nvme0n1p1."""
     stem = name.rstrip("0123456789")
     return stem != name and (stem in disks or stem.removesuffix("p") in disks)
@@ -230,7 +230,7 @@ def list_excesses(
     excesses = [*_users_cpu_over_limit(history, now), *_bytes_over_limit(history, now)]
     rule = threshold_of("memory")
     if now.memory is not None and now.memory > rule.limit:
-        usual = _quiet_level([b.memory for b in history])
+        usual = _lower_quartile_of_known([b.memory for b in history])
         sudden = usual is not None and now.memory - usual > rule.limit
         excesses.append(InterferenceExcess("memory", Disturbance("memory", figure=now.memory), sudden))
     rule = threshold_of("queue")
@@ -240,7 +240,7 @@ def list_excesses(
     alike = [b for b in history if b.load == now.load]
     excesses += [
         excess
-        for excess in _excess_over_usual(alike, now)
+        for excess in _excesses_over_usual(alike, now)
         if not any(excess.kind == other.kind for other in excesses)
     ]
     rule = threshold_of("cpu")
@@ -261,7 +261,7 @@ def _users_cpu_over_limit(
     rule = threshold_of("cpu")
     if now.users_cpu is None or now.users_cpu <= rule.limit:
         return []
-    usual = _quiet_level([b.users_cpu for b in history])
+    usual = _lower_quartile_of_known([b.users_cpu for b in history])
     sudden = usual is not None and now.users_cpu - usual > rule.limit and now.full >= rule.floor
     return [
         InterferenceExcess(
@@ -280,7 +280,7 @@ def _bytes_over_limit(
     least = max(rule.floor, rule.limit * (now.device_bytes / now.seconds - foreign))
     if foreign <= least:
         return _requests_over_limit(history, now)
-    usual = _quiet_level([foreign_bytes_per_s((), b) for b in history if b.exact])
+    usual = _lower_quartile_of_known([foreign_bytes_per_s((), b) for b in history if b.exact])
     sudden = usual is not None and foreign > max(usual + least, LOUDER * usual)
     disturbance = Disturbance("device", figure=foreign, usual=usual if sudden else None, unit="B/s")
     return [InterferenceExcess("device", disturbance, sudden)]
@@ -294,12 +294,12 @@ def _requests_over_limit(
     least = max(MIN_OPERATIONS_PER_S, threshold_of("device").limit * now.operations / now.seconds)
     if foreign is None or foreign <= least:
         return []
-    usual = _quiet_level([foreign_operations_per_s(b) for b in history])
+    usual = _lower_quartile_of_known([foreign_operations_per_s(b) for b in history])
     sudden = usual is not None and foreign > max(usual + least, LOUDER * usual)
     return [InterferenceExcess("device", Disturbance("device", figure=foreign, unit="IOPS"), sudden)]
 
 
-def _excess_over_usual(
+def _excesses_over_usual(
     alike: Sequence[MeasuredSurroundings], now: MeasuredSurroundings
 ) -> list[InterferenceExcess]:
     """Return what can only be told from other blocks of the same load and variant: where some were seen."""
@@ -340,7 +340,7 @@ def _excess_over_usual(
 
 
 def _usual_per_operation(
-    history: Sequence[MeasuredSurroundings], now: MeasuredSurroundings, name: str
+    history: Sequence[MeasuredSurroundings], now: MeasuredSurroundings, field: str
 ) -> float | None:
     """Return how much of the device one operation of this load usually moves; None where too few blocks of it were
     seen, or where it moves later, many at once.
@@ -348,13 +348,13 @@ def _usual_per_operation(
     if now.uneven:
         return None
     alike = [b for b in history if b.load == now.load and b.device_bytes is not None]
-    each = [getattr(b, name) / b.operations for b in alike if b.operations > 0]
+    each = [getattr(b, field) / b.operations for b in alike if b.operations > 0]
     if len(alike) < BLOCKS_BEFORE_JUDGING:
         return None
     return median(each) if each else 0.0
 
 
-def _quiet_level(values: Sequence[float | None]) -> float | None:
+def _lower_quartile_of_known(values: Sequence[float | None]) -> float | None:
     """The run's own quiet level: what a quarter of all looks were below; None before the first one."""
     known_values = sorted(v for v in values if v is not None)
     return known_values[int(QUIET_SHARE * (len(known_values) - 1))] if known_values else None

@@ -14,12 +14,12 @@ def system_uses_by_leaf(host: Host) -> dict[str, str]:
     """Leaf name -> what of the system it carries: "/", "swap", ..."""
     roles_by_leaf: dict[str, str] = {}
     disks = read_disk_topology(host)
-    for leaf, role in (*_system_place_leaves(disks), *_swap_leaves(host, disks)):
+    for leaf, role in (*_leaves_and_system_mounts(disks), *_leaves_under_swap(host, disks)):
         roles_by_leaf.setdefault(leaf, role)
     return roles_by_leaf
 
 
-def _system_place_leaves(disks: DiskTopology) -> Iterator[tuple[str, str]]:
+def _leaves_and_system_mounts(disks: DiskTopology) -> Iterator[tuple[str, str]]:
     for directory in SYSTEM_PLACES:
         mount = disks.mount_of(directory)
         if isinstance(mount, Absent) or isinstance(tops := disks.devices_directly_under(mount), Absent):
@@ -28,7 +28,7 @@ def _system_place_leaves(disks: DiskTopology) -> Iterator[tuple[str, str]]:
             yield leaf, mount.mountpoint
 
 
-def _swap_leaves(host: Host, disks: DiskTopology) -> Iterator[tuple[str, str]]:
+def _leaves_under_swap(host: Host, disks: DiskTopology) -> Iterator[tuple[str, str]]:
     text = host.read_file_text("/proc/swaps")
     for line in text.splitlines()[1:] if is_present(text) else ():
         words = line.split()

@@ -58,7 +58,7 @@ class CulpritSearch:
     def look_in_gap(self) -> None:
         """Where there are so many processes that it takes long, not in every gap."""
         self._ended = None
-        if self._is_affordable:
+        if self._is_look_affordable:
             self._take_look()
         self._began = self._last
 
@@ -66,7 +66,7 @@ class CulpritSearch:
         """Right after the block: what other processes used in it, or since the last look before; None where there are
         so many that it takes long, unless the block is `suspected`.
         """
-        if self._began is None or not (suspected or self._is_affordable):
+        if self._began is None or not (suspected or self._is_look_affordable):
             return None
         self._ended = self._take_look()
         workers = self._our_kernel_workers(self._began, self._ended)
@@ -93,7 +93,7 @@ class CulpritSearch:
         return frozenset(own_process_family(self._run.host)) if self._run.host.live else frozenset()
 
     @property
-    def _is_affordable(self) -> bool:
+    def _is_look_affordable(self) -> bool:
         # The shortest of the last three: a look that had to wait for a CPU took long for another reason.
         cost_s = min(self._took_s[-3:], default=0.0)
         return self._last is None or self._run.clock.now() - self._at >= cost_s / LOOK_SHARE
@@ -122,7 +122,7 @@ class CulpritSearch:
             brief = process is not None and not self._took_quarter(process, resource, now, excluded_pids)
             # Whom this user may read can be named beside somebody busier whom only root may: root need not be told.
             if resource == "io" and now.unreadable and (process is None or os.geteuid()):
-                self._say_whose_io(now)
+                self._say_once_whose_io(now)
             if process is not None and not brief:
                 unit: Literal["CPUs", "B/s"] = "CPUs" if resource == "cpu" else "B/s"
                 culprits[kind] = InterferenceCulprit(
@@ -130,7 +130,7 @@ class CulpritSearch:
                 )
             elif resource == "io":
                 culprits[kind] = InterferenceCulprit(
-                    devices=self._devices, unnamed="brief" if brief else self._why_unnamed(now)
+                    devices=self._devices, unnamed="brief" if brief else self._why_no_culprit(now)
                 )
         return culprits
 
@@ -143,7 +143,7 @@ class CulpritSearch:
             return False
         return used_quarter_of_total(anchor, now, resource, excluded_pids, process)
 
-    def _why_unnamed(
+    def _why_no_culprit(
         self, table: ProcessTable
     ) -> Literal["another user's", "unreadable", "contained", "ended"]:
         hidden = explain_hidden_tasks(self._run.host)
@@ -163,7 +163,7 @@ class CulpritSearch:
             self._anchor, self._next_anchor = self._next_anchor or self._last, self._last
         return self._last
 
-    def _say_whose_io(self, table: ProcessTable) -> None:
+    def _say_once_whose_io(self, table: ProcessTable) -> None:
         """Once a run: among whom the culprit was sought, and how to see the others."""
         if self._has_said_whose:
             return

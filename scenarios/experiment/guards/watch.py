@@ -79,7 +79,7 @@ class InterferenceWatch:
         self._last: HostReading | None = None
         self._bystanders = ForeignLatencyGuard(run.host, self._all_devices()) if self._all_devices() else None
         self._places_at = run.clock.now()
-        self._places = {d: _file_system_name(run, d) for d in directories}
+        self._places = {d: _type_and_device_of(run, d) for d in directories}
         self._first_reading = self._take_reading()
 
     async def look_before_first_block(self) -> None:
@@ -87,7 +87,7 @@ class InterferenceWatch:
         if self._settled:
             return
         self._settled = True
-        self._check_directories()
+        self._stop_if_full_or_remounted()
         # how long others waited beside our own preparation is not usual for them
         if self._bystanders is not None:
             self._bystanders = ForeignLatencyGuard(self.run.host, self._all_devices())
@@ -130,7 +130,7 @@ class InterferenceWatch:
         if self._bystanders is not None:
             self._bystanders.after_block(workload, measured)
         if self.run.clock.now() - self._places_at >= PLACES_EVERY_S:
-            self._check_directories()
+            self._stop_if_full_or_remounted()
         if before is None:
             return None
         devices = tuple(dict.fromkeys(self._by_variant.get(variant, self._devices)))
@@ -243,11 +243,11 @@ class InterferenceWatch:
             nfs_bytes_since_mount(host) if self._all_devices() else 0,
         )
 
-    def _check_directories(self) -> None:
+    def _stop_if_full_or_remounted(self) -> None:
         self._places_at = self.run.clock.now()
         least = threshold_of("space")
         for directory, kind in self._places.items():
-            if _file_system_name(self.run, directory) != kind:
+            if _type_and_device_of(self.run, directory) != kind:
                 self._stop_measuring(
                     "filesystem", f"another file system is mounted at {directory} now: it was {kind}"
                 )
@@ -318,6 +318,6 @@ def _host_disturbances(
     return disturbances
 
 
-def _file_system_name(run: Run, directory: str) -> str:
+def _type_and_device_of(run: Run, directory: str) -> str:
     mount = find_mount(read_mounts_now(run.host), directory)
     return "" if isinstance(mount, Absent) else f"{mount.fstype} on {mount.devno}"

@@ -95,11 +95,11 @@ class BlockScheduler(LoadScheduler):
             for variant, t in self._took.items()
             if variant in self.benches
         )
-        self._group_s = blocks_s + self._switches * self._switching_s / max(1, len(self._took))
+        self._group_s = blocks_s + self._switches_per_group * self._switching_s / max(1, len(self._took))
         return True
 
     @property
-    def _switches(self) -> float:
+    def _switches_per_group(self) -> float:
         """Return how many there are in a group and at its successor's beginning, on average."""
         return 2 * len(self.benches) - 1.5
 
@@ -173,8 +173,8 @@ class BlockScheduler(LoadScheduler):
     def begin_anew_if_needed(self, groups: Sequence[GroupBlocks]) -> bool:
         if not (longer_s := self._longer_settle()):
             return False
-        self._group_s += self._switches * longer_s
-        self._emit_new_beginning("switch")
+        self._group_s += self._switches_per_group * longer_s
+        self._emit_restart("switch")
         return True
 
     def try_restart_with_settling(self, left_s: float) -> bool:
@@ -183,10 +183,10 @@ class BlockScheduler(LoadScheduler):
         if self._settle_s or left_s < self.fewest * group_s:
             return False
         self._settle_s, self._group_s = SETTLE_S, group_s
-        self._emit_new_beginning("order")
+        self._emit_restart("order")
         return True
 
-    def _emit_new_beginning(self, why: Literal["order", "switch"]) -> None:
+    def _emit_restart(self, why: Literal["order", "switch"]) -> None:
         t, load = self.run.elapsed_s(), self.workload.id
         self.run.emit(ev.SliceLengthChosen(t=t, workload=load, seconds=self._block_s, why=why, blocks=True))
 

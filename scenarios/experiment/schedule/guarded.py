@@ -57,7 +57,7 @@ class GuardedBlocks:
     ) -> tuple[Measured, Disturbance | None]:
         """Return what `block` measured, and what disturbed it. A warm-up is recorded and never counts as disturbed."""
         measured, disturbance = await measure_watched(self.watch, workload, block(), lambda m: m, variant)
-        disturbed = self._report_and_leave_out(disturbance, workload, group) if phase != "warmup" else None
+        disturbed = self._leave_out_if_disturbed(disturbance, workload, group) if phase != "warmup" else None
         for event in _block_events(
             self.run.elapsed_s(),
             measured,
@@ -79,7 +79,7 @@ class GuardedBlocks:
         return (
             None
             if self.watch is None
-            else self._report_and_leave_out(await self.watch.pause_for_others(), workload, group)
+            else self._leave_out_if_disturbed(await self.watch.pause_for_others(), workload, group)
         )
 
     def leave_out(self, workload: str, group: int) -> None:
@@ -92,7 +92,7 @@ class GuardedBlocks:
             b for b in self._blocks if b.workload == workload and (workload, b.group) not in self._left_out
         ]
 
-    def _report_and_leave_out(
+    def _leave_out_if_disturbed(
         self, disturbance: Disturbance | None, workload: str, group: int
     ) -> Disturbance | None:
         if disturbance is not None:

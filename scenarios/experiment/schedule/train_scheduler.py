@@ -207,14 +207,14 @@ class BatchScheduler(LoadScheduler):
             if left < 1:
                 # Too slow to find out what a switch costs; but a cold start is not its pace either.
                 if not self._once_more:
-                    return self._end_warm_up(chosen)
-                self._once_more, left, length = False, 1, max(self._least_s, left_s)
+                    return self._adopt_slice_length(chosen)
+                self._once_more, left, length = False, 1, max(self._shortest_slice_s, left_s)
             # groups: the warm-up takes a quarter of one in four
             afforded = self.batches.affordable_s(1) / length
             left = int(min(WARM_SLICES, left, max(1.0, afforded / 2)))
             order = list(range(len(names))) * left
             train = await self.batches.measure_batch(order, length, onset_s=cut_s, quarters=True)
-        self._record_batch(train, "warmup", [])
+        self._emit_batch(train, "warmup", [])
         self._warm_up_slices = [w for w in self._warm_up_slices if w.variant in names] + warm_up_slices(
             train, names, cut_s
         )
@@ -225,18 +225,18 @@ class BatchScheduler(LoadScheduler):
                 load, self._warm_up_slices, len(names), self.batches.affordable_s(AFFORDED_GROUPS)
             ),
             least_operations=load.slice_operations,
-            least_s=self._least_s,
+            least_s=self._shortest_slice_s,
         )
         if chosen.settled or (self.run.clock.now() >= self._warm_until and not self._once_more):
-            return self._end_warm_up(chosen)
+            return self._adopt_slice_length(chosen)
         return False
 
     @property
-    def _least_s(self) -> float:
+    def _shortest_slice_s(self) -> float:
         """Return the shortest slice with which the needed groups fit into the write limit."""
         return max(MIN_SLICE_S, min(self.workload.slice_s, self.batches.affordable_s(self.fewest)))
 
-    def _end_warm_up(self, chosen: ChosenSliceLength) -> bool:
+    def _adopt_slice_length(self, chosen: ChosenSliceLength) -> bool:
         chosen = chosen._replace(onset_s=max(chosen.onset_s, self.workload.slice_onset_s))
         self.slice_s, self.onset_s = chosen.seconds, chosen.onset_s
         self.run.emit(slice_length_event(self.run.elapsed_s(), self.workload.id, chosen))
@@ -249,7 +249,7 @@ class BatchScheduler(LoadScheduler):
         stays, because the order is still drawn.
         """
         least_s = self.workload.slice_operations / FEWER / self._rate if self._rate > 0 else self.slice_s
-        wanted_s = max(least_s, self.slice_s * factor, self._least_s)
+        wanted_s = max(least_s, self.slice_s * factor, self._shortest_slice_s)
         shorter = math.ceil(1000 * wanted_s) / 1000
         if not self._by_operations or shorter >= self.slice_s:
             return False
@@ -284,7 +284,7 @@ class BatchScheduler(LoadScheduler):
             disturbed = (disturbance,)
         elif self.watch is not None and self.watch.stopped:
             disturbed = (Disturbance("stopped", text=self.watch.stopped),)
-        self._record_batch(train, "steady", groups, disturbed)
+        self._emit_batch(train, "steady", groups, disturbed)
         if not disturbed:
             self.counted_batches.append(train)
             self._visits.count_visits([group.place for group in groups if group.place is not None])
@@ -319,7 +319,7 @@ class BatchScheduler(LoadScheduler):
             return False
         bias = then.carried.bias
         rounded = None if bias is None else (round(bias.low, 5), round(bias.high, 5))
-        self._begin_anew(then.seconds, "carry-over", bias=rounded, blocks=then.todo == "blocks")
+        self._restart_with_slice(then.seconds, "carry-over", bias=rounded, blocks=then.todo == "blocks")
         return True
 
     def try_restart_with_settling(self, left_s: float) -> bool:
@@ -329,10 +329,10 @@ class BatchScheduler(LoadScheduler):
         if is_in_blocks or left_s < self.fewest * 2 * len(self.variant_names) * block_s:
             return False
         self._is_settled = True
-        self._begin_anew(block_s, "order", bias=None, blocks=True)
+        self._restart_with_slice(block_s, "order", bias=None, blocks=True)
         return True
 
-    def _begin_anew(
+    def _restart_with_slice(
         self,
         seconds: float,
         why: Literal["carry-over", "order"],
@@ -361,7 +361,7 @@ class BatchScheduler(LoadScheduler):
     def restrict_verdict(self, verdict: ev.RunVerdict) -> ev.RunVerdict:
         return self.carry.restrict_verdict(verdict)
 
-    def _record_batch(
+    def _emit_batch(
         self,
         train: MeasuredBatch,
         phase: ev.Phase,

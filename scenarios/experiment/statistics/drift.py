@@ -44,11 +44,11 @@ class Drift(NamedTuple):
 
 def fit_trend(values: Sequence[float]) -> FittedLine | None:
     """Of values at equal distances; None with fewer than 6."""
-    return _fit_line(tuple(values))
+    return _fit_median_line(tuple(values))
 
 
 @lru_cache(maxsize=128)  # a screen asks for the same groups with each drawing
-def _fit_line(values: tuple[float, ...]) -> FittedLine | None:
+def _fit_median_line(values: tuple[float, ...]) -> FittedLine | None:
     points = _thin_by_means(values)
     n = len(points)
     if n < MIN_POINTS:

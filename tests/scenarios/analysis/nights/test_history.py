@@ -26,7 +26,7 @@ from hostdx.scenarios.analysis.nights.history import (
     HostHistory,
     NightRun,
     Turn,
-    _group_turns,
+    _group_near_turns,
     _Night,
     make_history,
     make_night_run,
@@ -137,7 +137,7 @@ def test_loads_that_turn_weeks_apart_are_two_events_each_with_the_changes_near_i
     runs = [NightRun(night=n, name=str(n), host="n1", wall=f"night {n}", state="measured") for n in range(60)]
     fact = ChangedFact(component="kernel", subject="kernel", name="release", before="6.1", after="6.2")
     dates = [Dated(night=n, wall=f"night {n}", change=fact) for n in (9, 31, 55)]
-    turns = _group_turns(
+    turns = _group_near_turns(
         [_turn("a", 10), _turn("b", 12), _turn("c", 32)], [_Night(run.night, [run]) for run in runs], dates
     )
     assert [[turn.key.workload for turn in event.turns] for event in turns] == [["a", "b"], ["c"]]
