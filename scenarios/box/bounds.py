@@ -40,7 +40,7 @@ def boxes_with_outliers(
     """One for writing and one for reading, where all corners of it are known; from five runs on with the odd ones."""
     runs = [*past, (THIS, measured)]
     odd = (
-        find_outliers([_outlier_member(name, figures) for name, figures in runs])
+        find_outliers([_comparable_logs(name, figures) for name, figures in runs])
         if len(runs) >= MIN_RUNS
         else None
     )
@@ -96,7 +96,7 @@ def _snapshot_of(name: str, measured: CornerFigures) -> RunSnapshot:
     return RunSnapshot(name=name, kind="box", began=None, host=None, measures=measures, facts=facts)
 
 
-def _outlier_member(name: str, measured: CornerFigures) -> ComparedRun:
+def _comparable_logs(name: str, measured: CornerFigures) -> ComparedRun:
     positive_levels = [level for level in measured.levels if level.median is not None and level.median > 0]
     keys = {level.corner: FigureKey(level.corner, _metric_name(level.unit)) for level in positive_levels}
     return ComparedRun(

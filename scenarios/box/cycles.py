@@ -71,7 +71,7 @@ class BoxCycles:
         self.unmeasured_reasons: dict[str, str] = {}  # by corner: why it is not measured
         self.cached: set[str] = set()  # of those, the ones that memory would have answered
         self.ended = ""
-        self._seconds = 0.0
+        self._elapsed_s = 0.0
         self._cores: dict[str, list[float]] = {}
         self._easy_first: dict[str, dict[int, bool]] = {}  # by load and cycle
         self._counted_from: dict[str, int] = {}  # by load: the first cycle since it settles longer
@@ -95,10 +95,10 @@ class BoxCycles:
                 self.ended = f"measuring failed: {why}"
                 raise
             longest = run.clock.now() - at
-            self._seconds = run.clock.now() - began
-            left = max(0.0, budget_s - self._seconds)
-            self._settle_longer(cycle, left / (longest + 2 * SETTLE_S))
-            done = min(1.0, self._seconds / budget_s)
+            self._elapsed_s = run.clock.now() - began
+            left = max(0.0, budget_s - self._elapsed_s)
+            self._restart_contradicting_loads(cycle, left / (longest + 2 * SETTLE_S))
+            done = min(1.0, self._elapsed_s / budget_s)
             step.report_progress(f"cycle {cycle + 1}, easy and hard in turn", left, done)
             cycle += 1
         self.ended = self.ended or self.blocks.stop_reason
@@ -147,13 +147,13 @@ class BoxCycles:
                 self._emit_group(load, group)
             await self.blocks.pause_for_others(load, cycle)
 
-    def _settle_longer(self, cycle: int, cycles_left: float) -> None:
+    def _restart_contradicting_loads(self, cycle: int, cycles_left: float) -> None:
         """Where the two orders of a load contradict each other it begins anew, and settles before each block."""
         for load in (
             load for load in LOADS if len(box_tests_of(load)) == 2 and load not in self._counted_from
         ):
             easy, hard = box_tests_of(load)
-            if len(self._log_ratios(easy, hard)) not in ORDER_CYCLES or cycles_left < MIN_CYCLES_AFTER:
+            if len(self._ratios_by_cycle(easy, hard)) not in ORDER_CYCLES or cycles_left < MIN_CYCLES_AFTER:
                 continue
             verdict = self._load_verdict(load, 1)
             if verdict.is_not_measured and verdict.order is not None:
@@ -209,7 +209,7 @@ class BoxCycles:
         judged = self._load_verdict(corner.load, 1) if len(box_tests_of(corner.load)) == 2 else None
         if judged is not None and judged.is_not_measured and judged.order is not None:
             return CornerLevel(corner=corner.id, unit=corner.unit, reason=f"not measured: {judged.reason}")
-        middle, ends = median_and_interval(values, self._paired_value(corner))
+        middle, ends = median_and_interval(values, self._level_by_paired_cycles(corner))
         return CornerLevel(
             corner=corner.id,
             unit=corner.unit,
@@ -220,7 +220,7 @@ class BoxCycles:
             cpu=median(self._cores.get(corner.id, [0.0])),
         )
 
-    def _paired_value(self, corner: BoxTest) -> float | None:
+    def _level_by_paired_cycles(self, corner: BoxTest) -> float | None:
         """The value that stands beside the effect of its load; None where that has none."""
         corners = box_tests_of(corner.load)
         ratio = self._load_verdict(corner.load, 1).ratio if len(corners) == 2 else None
@@ -255,7 +255,7 @@ class BoxCycles:
             alpha=alpha,
             margin=self.run.effect_margin,
             scope=self.scope,
-            seconds=round(self._seconds, 3),
+            seconds=round(self._elapsed_s, 3),
         )
         if unmeasured_reason := next(
             (
@@ -266,7 +266,7 @@ class BoxCycles:
             "",
         ):
             return replace(none, verdict=UNFIT, reason=unmeasured_reason)
-        ratios = self._log_ratios(easy, hard)
+        ratios = self._ratios_by_cycle(easy, hard)
         logs = list(ratios.values())
         spread = interval_over_groups(logs, alpha) if len(logs) >= MIN_GROUPS else None
         if spread is None:
@@ -289,7 +289,7 @@ class BoxCycles:
         firsts = [self._easy_first[load][cycle] for cycle in ratios]
         return apply_order_guard(verdict, order_effect(logs, firsts, self.run.effect_margin))
 
-    def _log_ratios(self, easy: BoxTest, hard: BoxTest) -> dict[int, float]:
+    def _ratios_by_cycle(self, easy: BoxTest, hard: BoxTest) -> dict[int, float]:
         """By cycle."""
         of_easy, of_hard = self._blocks_by_cycle(easy), self._blocks_by_cycle(hard)
         return {

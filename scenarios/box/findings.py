@@ -37,23 +37,23 @@ def box_findings(measured: CornerFigures, verdicts: Sequence[ev.RunVerdict]) -> 
         yield SAYS.finding(
             "corners",
             subject=measured.directory,
-            bandwidth=_extent_text(measured, *WRITING),
-            metadata=_extent_text(measured, *CREATING),
+            bandwidth=_hard_to_easy_text(measured, *WRITING),
+            metadata=_hard_to_easy_text(measured, *CREATING),
         )
 
 
-def _extent_text(measured: CornerFigures, quantity: str, hard: str, easy: str) -> str:
+def _hard_to_easy_text(measured: CornerFigures, quantity: str, hard: str, easy: str) -> str:
     by_id = {level.corner: level for level in measured.levels if level.median is not None}
     if hard in by_id and easy in by_id:
-        low, high = _level_text(by_id[hard]), _level_text(by_id[easy])
+        low, high = _median_text(by_id[hard]), _median_text(by_id[easy])
         return SAYS.text("extent", hard=low, easy=high, what=quantity)
     alone = [by_id[corner] for corner in (hard, easy) if corner in by_id]
     if not alone:
         return SAYS.text("nothing", what=quantity)
-    return SAYS.text("alone", value=_level_text(alone[0]), name=corner_title(alone[0].corner))
+    return SAYS.text("alone", value=_median_text(alone[0]), name=corner_title(alone[0].corner))
 
 
-def _level_text(level: CornerLevel) -> str:
+def _median_text(level: CornerLevel) -> str:
     return format_amount(level.median, level.unit)
 
 
@@ -97,8 +97,8 @@ def _slow_hard_findings(measured: CornerFigures, verdicts: Sequence[ev.RunVerdic
             low=units.format_factor(low),
             high=units.format_factor(high),
             limit=LIMIT[verdict.workload],
-            hard_value=_level_text(levels[hard.id]),
-            easy_value=_level_text(levels[easy.id]),
+            hard_value=_median_text(levels[hard.id]),
+            easy_value=_median_text(levels[easy.id]),
             cycles=verdict.groups,
         )
 

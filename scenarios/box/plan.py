@@ -73,7 +73,7 @@ class BoxSetup:
         self.jobs: list[ApplicationPoint] = []
         self.recordings: list[str] = []  # of jobs: read when the run begins
         for path in options.as_strings("job"):
-            self._add_job(path)
+            self._add_job_or_refusal(path)
         self.budget_s = options.as_number("budget") or DEFAULT_BUDGET_S
         if self.budget_s < MIN_BUDGET_S:
             raise UsageError(
@@ -90,7 +90,7 @@ class BoxSetup:
             fit is not None and fit.placement is not None and delays_inode_reuse(host, fit.placement)
         )
 
-    def _add_job(self, path: str) -> None:
+    def _add_job_or_refusal(self, path: str) -> None:
         from hostdx.probes.imports.model import ImportRefusedError as Unread
         from hostdx.scenarios.box.jobs import is_recording_file, read_job_points  # all importers come with it
 

@@ -84,10 +84,10 @@ class HostUseSampler:
         if not self._run.host.live:
             return
         cpu_users = CpuUsers(self._run.host)
-        before = await asyncio.to_thread(_read_host, self._run.host)
+        before = await asyncio.to_thread(_host_counters_and_processes, self._run.host)
         await asyncio.to_thread(cpu_users.take_look, before[1])
         await self._run.clock.sleep(seconds)
-        after = await asyncio.to_thread(_read_host, self._run.host)
+        after = await asyncio.to_thread(_host_counters_and_processes, self._run.host)
         await asyncio.to_thread(cpu_users.take_look, after[1])
         shared = cpu_users.find_shared_cpus(usable_cpus(self._run.host).cpus)
         use = host_rates_and_other_users(before, after, cpu_users.own_pids)
@@ -109,7 +109,7 @@ class HostUseSampler:
         """Causes, the CPUs first; `undecided`: the suspects that stayed undecided beside them."""
         if not self.gaps:
             return []
-        searches = (self._shared_cpu_cause, self._cpu_cause, self._memory_cause, self._disk_cause)
+        searches = (self._crowded_cpus_cause, self._full_cpus_cause, self._memory_cause, self._disk_cause)
         causes = [cause for search in searches if (cause := self._lasting_cause(search)) is not None]
         if causes and undecided:
             more = SAYS.text("undecided", suspects=", ".join(undecided))
@@ -129,7 +129,7 @@ class HostUseSampler:
                 return cause
         return None
 
-    def _cpu_cause(self, gaps: Sequence[HostUse]) -> Item | None:
+    def _full_cpus_cause(self, gaps: Sequence[HostUse]) -> Item | None:
         pressures = [gap.rates.psi_cpu for gap in gaps if gap.rates.psi_cpu is not None]
         cpus, used = gaps[-1].cpus, fmean(gap.used_cpus for gap in gaps)
         if not cpus or used < 0.5 * cpus or (pressures and fmean(pressures) < WAITED):
@@ -156,7 +156,7 @@ class HostUseSampler:
             step = SAYS.remedy("unnamed", what="the CPUs", command="top -b -n 1 | head -n 20").as_step
         return _cause_item(words, step, fmean(pressures) if pressures else 0.0, user=user)
 
-    def _shared_cpu_cause(self, gaps: Sequence[HostUse]) -> Item | None:
+    def _crowded_cpus_cause(self, gaps: Sequence[HostUse]) -> Item | None:
         """Processes that are pinned together wait on a host that is idle by its totals."""
         last = next(iter(gaps[-1].shared_cpus), None)
         if last is None or any(last.cpus not in [shared.cpus for shared in gap.shared_cpus] for gap in gaps):
@@ -204,8 +204,8 @@ class HostUseSampler:
             ).as_step
         return _cause_item(words, step, fmean(waited) if waited else 0.0, user=user)
 
-    def _top_users(self, gaps: Sequence[HostUse], resource: Resource, least: float) -> list[HostUser]:
-        """At most MOST_NAMED, who used most first; `least`: CPUs or bytes a second that make one worth a name."""
+    def _top_users(self, gaps: Sequence[HostUse], resource: Resource, min_rate: float) -> list[HostUser]:
+        """At most MOST_NAMED, who used most first; `min_rate`: CPUs or bytes a second that make one worth a name."""
         rates: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
         for gap in gaps:
             for name, pid, rate in gap.users[resource]:
@@ -214,7 +214,7 @@ class HostUseSampler:
             HostUser(name, sum(own.values()), tuple(sorted(own, key=lambda pid: -own[pid])))
             for name, own in rates.items()
         )
-        return sorted((gap for gap in all_users if gap.rate >= least), key=lambda gap: -gap.rate)[
+        return sorted((gap for gap in all_users if gap.rate >= min_rate), key=lambda gap: -gap.rate)[
             :MAX_NAMED_USERS
         ]
 
@@ -238,7 +238,7 @@ def _cause_item(
     )  # fmt: skip
 
 
-def _read_host(host: Host) -> tuple[HostCounters, ProcessTable]:
+def _host_counters_and_processes(host: Host) -> tuple[HostCounters, ProcessTable]:
     return read_host_counters(host), read_process_table(host, io=True)
 
 

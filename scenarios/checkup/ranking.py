@@ -50,14 +50,14 @@ def item_of_outcome(
         seconds=round(outcome.seconds, 1),
         loss=_speed_loss(outcome) if state == "cause" else 0.0,
         recording=outcome.recording,
-        following=(*map(_remedy_step, proven_findings), *outcome.following)
+        following=(*map(_first_remedy_step, proven_findings), *outcome.following)
         if state not in ("cleared", "resolution")
         else (),
         about=tuple(f.key for f in proven_findings),
     )
 
 
-def _remedy_step(finding: Finding) -> SuggestedStep:
+def _first_remedy_step(finding: Finding) -> SuggestedStep:
     step = finding.remedy[0].as_step if finding.remedy else SuggestedStep("")
     return msgspec.structs.replace(step, title=finding.title)
 
@@ -161,7 +161,7 @@ def _state_and_words_of(scenario: Scenario, outcome: OtherRunOutcome) -> tuple[S
         return "resolution", outcome.answer
     if any(v.control and v.is_different for v in outcome.verdicts):
         return "open", state_text("named")
-    if lost := _worse_finding(outcome):
+    if lost := _worse_than_baseline(outcome):
         return "cause", state_text("named", lost.title)
     weight = outcome.weight
     if weight in LOUD:
@@ -214,12 +214,12 @@ def _speed_loss(outcome: OtherRunOutcome) -> float:
     return round(max(0.0, 1 - min(ends, default=1.0)), 3)
 
 
-def _worse_finding(outcome: OtherRunOutcome) -> Finding | None:
+def _worse_than_baseline(outcome: OtherRunOutcome) -> Finding | None:
     """Return what got worse since this host's baseline."""
     return next((f for f in outcome.findings if f.id == WORSE and f.severity == "warning"), None)
 
 
 def _outcome_severity(outcome: OtherRunOutcome) -> Severity | Literal["unknown"]:
-    if _worse_finding(outcome) and outcome.weight != "critical":
+    if _worse_than_baseline(outcome) and outcome.weight != "critical":
         return "warning"
     return next((s for s in SEVERITIES if s == outcome.weight), "unknown")

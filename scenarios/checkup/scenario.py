@@ -79,7 +79,7 @@ def samples_of_event(part: str, plan: Plan | None, event: ev.AnyEvent, now_s: fl
         ev.SampleTaken(
             t=now_s,
             series=f"{part}: {load.title}",
-            variant=_variant_name(values, variant),
+            variant=_name_if_several(values, variant),
             block=blocks[0].index,
             value=fmean(own),
             unit=metric.unit,
@@ -88,7 +88,7 @@ def samples_of_event(part: str, plan: Plan | None, event: ev.AnyEvent, now_s: fl
     ]
 
 
-def _variant_name(values: Mapping[str, object], variant: str) -> str:
+def _name_if_several(values: Mapping[str, object], variant: str) -> str:
     """Return an empty name for the only variant: there is none to be told from."""
     return variant if len(values) > 1 else ""
 
@@ -175,7 +175,7 @@ class Checkup(Scenario):
         """`planned`: the parts that the plan listed, and no other is measured."""
         budget = run.options.as_number("budget", BUDGET_S)
         planned_s = taken_s = 0.0  # of the parts so far: on a busy host they take longer than they were given
-        triage_findings = await self._run_triage(run)
+        triage_findings = await self._emit_triage_findings(run)
         suspected = list(dict.fromkeys(f.prove for f in triage_findings if f.prove))
         left_out = [part for part in all_parts if part.why_not or part.id not in planned]
         items = [self._left_out_item(options, part, part.why_not or TOO_SHORT_REASON) for part in left_out]
@@ -197,7 +197,7 @@ class Checkup(Scenario):
                     items.append(self._left_out_item(options, part, why))
                 else:
                     before = run.elapsed_s()
-                    clear |= await self._measure_part(
+                    clear |= await self._measure_part_is_answer_clear(
                         run, options, part, (seconds, left), items, triage_findings, fates
                     )
                     planned_s, taken_s = (
@@ -205,14 +205,14 @@ class Checkup(Scenario):
                         taken_s + run.elapsed_s() - before,
                     )
                     await others.sample_use()
-                    self._emit_answer(run, _all_items(others, items, triage_findings, fates))
+                    self._emit_answer(run, _ordered_items(others, items, triage_findings, fates))
         except asyncio.CancelledError:
             items += [self._left_out_item(options, part, "stopped before it began") for part in waiting]
             raise
         finally:
-            self._emit_answer(run, _all_items(others, items, triage_findings, fates))
+            self._emit_answer(run, _ordered_items(others, items, triage_findings, fates))
 
-    async def _run_triage(self, run: Run) -> list[Finding]:
+    async def _emit_triage_findings(self, run: Run) -> list[Finding]:
         """The worst first."""
         with run.begin_step("triage", "read the host: every read-only rule"):
             events, findings = await asyncio.to_thread(examine_live_host, run.elapsed_s, PROGRAMS_S)
@@ -220,7 +220,7 @@ class Checkup(Scenario):
                 run.emit(event)
         return findings
 
-    async def _measure_part(
+    async def _measure_part_is_answer_clear(
         self,
         run: Run,
         options: OptionMap,
@@ -297,7 +297,7 @@ class Checkup(Scenario):
         run.emit_finding(answer_finding(ranked_items))
 
 
-def _all_items(
+def _ordered_items(
     others: HostUseSampler, items: Sequence[Item], findings: Sequence[Finding], fates: Mapping[str, State]
 ) -> list[Item]:
     """Our own quota stands before all that was measured under it, then what costs most: who uses the host, and the
@@ -313,7 +313,7 @@ def _all_items(
     ordered_items = [*watched, *others.quota_items(findings), *sorted(measured, key=lambda item: -item.loss)]
     return [
         *ordered_items,
-        *_rule_items(findings, fates, {key for item in ordered_items for key in item.about}),
+        *_items_of_warnings(findings, fates, {key for item in ordered_items for key in item.about}),
     ]
 
 
@@ -340,7 +340,7 @@ def _is_about_measured_directories(finding: Finding, directories: Sequence[str])
     return not named_directories or any(directory in directories for directory in named_directories)
 
 
-def _rule_items(findings: Sequence[Finding], fates: Mapping[str, State], keys: Set[str]) -> list[Item]:
+def _items_of_warnings(findings: Sequence[Finding], fates: Mapping[str, State], keys: Set[str]) -> list[Item]:
     """Triage's warnings, but those that a measured cause confirms: it names them itself."""
     open_findings = [finding for finding in findings if finding.severity in LOUD and finding.key not in keys]
     return [

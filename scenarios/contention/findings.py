@@ -20,11 +20,11 @@ def contention_findings(curves: Sequence[ScalingCurve], *, memory: bool, longer:
     scaling_curves = [curve for curve in judged if curve.scales_to == most]
     control = next((curve for curve in curves if curve.load == CONTROL), curves[0])
     evidence = [_curve_evidence(c, control) for c in (*stopped, *(c for c in judged if c not in stopped))]
-    evidence += [line for curve in stopped for line in _reason_evidence(curve)]
+    evidence += [line for curve in stopped for line in _usl_and_lock_evidence(curve)]
     if memory:
         evidence.append(SAYS.evidence("memory"))
     if stopped:
-        return [_stops_finding(stopped, judged, evidence)]
+        return [_stops_scaling_finding(stopped, judged, evidence)]
     if len(scaling_curves) == len(judged):
         gains = sorted(curve.total_gain for curve in scaling_curves)
         least, greatest = f"{gains[0]:.2g}", f"{gains[-1]:.2g}"
@@ -43,7 +43,7 @@ def worst_curve_first(stopped: Sequence[ScalingCurve]) -> list[ScalingCurve]:
     return sorted(stopped, key=lambda curve: (curve.serial, curve.total_gain))
 
 
-def _stops_finding(
+def _stops_scaling_finding(
     stopped: Sequence[ScalingCurve], judged: Sequence[ScalingCurve], evidence: Sequence[Evidence]
 ) -> Finding:
     worst = stopped[0]
@@ -87,7 +87,7 @@ def _curve_evidence(curve: ScalingCurve, control: ScalingCurve) -> Evidence:
     )
 
 
-def _reason_evidence(curve: ScalingCurve) -> list[Evidence]:
+def _usl_and_lock_evidence(curve: ScalingCurve) -> list[Evidence]:
     reasons: list[Evidence] = []
     if curve.usl is not None:
         contention, *rest = curve.usl.coefficient_texts

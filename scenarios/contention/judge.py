@@ -82,7 +82,7 @@ def fit_usl(rates: Sequence[tuple[int, float]], free: int = 0) -> UslParameters:
     """(workers, operations/s), two counts or more. By least squares of N/X = a + b (N - 1) + c N (N - 1), relative to
     N/X, with none of a, b, c below 0: so every error counts as a share of its point. `free`: 1 or 2, b or c may be.
     """
-    rows = [_equation_row(n, x) for n, x in rates]
+    rows = [_usl_equation_row(n, x) for n, x in rates]
     columns = 3 if len({n for n, _ in rates}) >= MIN_COUNTS_FOR_COHERENCE else 2
     best: tuple[float, tuple[float, ...]] | None = None
     for size in range(columns):
@@ -106,7 +106,7 @@ def fit_usl(rates: Sequence[tuple[int, float]], free: int = 0) -> UslParameters:
     return UslParameters(1 / a, b / a, c / a if columns == 3 else None)
 
 
-def _equation_row(workers: int, rate: float) -> tuple[float, float, float]:
+def _usl_equation_row(workers: int, rate: float) -> tuple[float, float, float]:
     unit = rate / workers
     return unit, unit * (workers - 1), unit * workers * (workers - 1)
 
@@ -127,15 +127,15 @@ def fit_with_intervals(groups: Sequence[Sequence[tuple[int, float]]], rng: Rando
     """groups: of each the (workers, operations/s); None with fewer than two groups or worker counts."""
     if len(groups) < 2 or len({n for group in groups for n, _ in group}) < 2:
         return None
-    best = fit_usl(_geometric_means(groups))
-    drawn = [_geometric_means([rng.choice(groups) for _ in groups]) for _ in range(RESAMPLED)]
+    best = fit_usl(_mean_rate_by_workers(groups))
+    drawn = [_mean_rate_by_workers([rng.choice(groups) for _ in groups]) for _ in range(RESAMPLED)]
     # Percentiles of n groups are those of a normal distribution of variance (n - 1)/n: with six they cover 80 %.
     wider = t_quantile(1 - _RANGE, len(groups) - 1) / normal_quantile(1 - _RANGE)
     wider *= math.sqrt(len(groups) / (len(groups) - 1))
     contention, *rest = (
         _stretched_percentiles(
-            [_fitted_part(rates, free) for rates in drawn],
-            _fitted_part(_geometric_means(groups), free),
+            [_last_fitted_coefficient(rates, free) for rates in drawn],
+            _last_fitted_coefficient(_mean_rate_by_workers(groups), free),
             wider,
         )
         for free in ((1,) if best.coherence is None else (1, 2))
@@ -143,12 +143,12 @@ def fit_with_intervals(groups: Sequence[Sequence[tuple[int, float]]], rng: Rando
     return FittedUsl(best, contention, rest[0] if rest else None)
 
 
-def _fitted_part(rates: Sequence[tuple[int, float]], free: int) -> float:
-    model = fit_usl(rates, free)
-    return model.contention if free == 1 else model.coherence or 0.0
+def _last_fitted_coefficient(rates: Sequence[tuple[int, float]], free_count: int) -> float:
+    model = fit_usl(rates, free_count)
+    return model.contention if free_count == 1 else model.coherence or 0.0
 
 
-def _geometric_means(groups: Sequence[Sequence[tuple[int, float]]]) -> list[tuple[int, float]]:
+def _mean_rate_by_workers(groups: Sequence[Sequence[tuple[int, float]]]) -> list[tuple[int, float]]:
     """Geometric, of each worker count."""
     logs: dict[int, list[float]] = {}
     for group in groups:
@@ -207,7 +207,7 @@ def judge_curves(
         over = [_judge_step(measured, key, *p, margin, alpha, over=True) for p in pairs if p[1] > judged]
         steps += [step for step in over if step.is_slower and load.id != CONTROL]
         up_to, after = _last_scaling_and_first_flat(steps)
-        usl = _fit_scalability(measured, key, [n for n in counts if n <= judged], rng)
+        usl = _fit_usl_or_none(measured, key, [n for n in counts if n <= judged], rng)
         judged_curves.append(
             msgspec.structs.replace(curve, steps=tuple(steps), scales_to=up_to, stops_after=after, usl=usl)
         )
@@ -241,7 +241,7 @@ def _mean_with_interval(logs: Sequence[float], alpha: float) -> tuple[float, tup
     return middle, (middle - half, middle + half)
 
 
-def _ratio_interval(ends: tuple[float, float]) -> tuple[float, float] | None:
+def _ratios_of_log_ends(ends: tuple[float, float]) -> tuple[float, float] | None:
     return (math.exp(ends[0]), math.exp(ends[1])) if all(abs(end) < 700 for end in ends) else None
 
 
@@ -296,7 +296,7 @@ def _judge_step(
         before=before,
         workers=workers,
         gain=math.exp(gain),
-        ci95=_ratio_interval(ends),
+        ci95=_ratios_of_log_ends(ends),
         control=math.exp(fmean(control)),
         alpha=alpha,
         verdict=word,
@@ -359,7 +359,7 @@ def _workers_level(measured: MeasuredPoints, key: Key, workers: int) -> WorkersL
     return WorkersLevel(
         workers=workers,
         rate=math.exp(middle),
-        ci95=_ratio_interval(ends),
+        ci95=_ratios_of_log_ends(ends),
         system_share=sum(p.system_s for p in points) / busy if busy else 0.0,
         queued=fmean(p.queued for p in points),
         switches=sum(p.switches for p in points) / max(1, sum(p.operations for p in points)),
@@ -367,7 +367,7 @@ def _workers_level(measured: MeasuredPoints, key: Key, workers: int) -> WorkersL
     )
 
 
-def _fit_scalability(
+def _fit_usl_or_none(
     measured: MeasuredPoints, key: Key, counts: Sequence[int], rng: Random
 ) -> Scalability | None:
     by_count = [[(n, math.exp(x)) for x in measured.log_rates(key, n)] for n in counts]

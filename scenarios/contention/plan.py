@@ -120,10 +120,10 @@ def make_contention_setup(host: Host, options: OptionMap) -> ContentionSetup:
     setup = ContentionSetup(
         sides, bool(kinds), directories, levels, max(2, most), 0.0, tuple(left_out), refusal
     )
-    return setup._replace(budget_s=_budget_s(setup, options))
+    return setup._replace(budget_s=_budget_or_refuse(setup, options))
 
 
-def _budget_s(setup: ContentionSetup, options: OptionMap) -> float:
+def _budget_or_refuse(setup: ContentionSetup, options: OptionMap) -> float:
     a_group = 2 * len(setup.curve_keys) * len(setup.levels)
     usual = min(
         MAX_BUDGET_S,
@@ -180,7 +180,7 @@ def build_plan(host: Host, setup: ContentionSetup, options: OptionMap, make: Cal
         )
         for load in read_loads()
     )  # fmt: skip
-    writes = () if setup.memory else tuple(map(_planned_write, setup.directories))
+    writes = () if setup.memory else tuple(map(_max_planned_write, setup.directories))
     return make(
         options=dict(options.values),
         variants=tuple(Variant(id="AB"[n], label=side, detail="in memory" if setup.memory else "")
@@ -201,7 +201,7 @@ def build_plan(host: Host, setup: ContentionSetup, options: OptionMap, make: Cal
     )  # fmt: skip
 
 
-def _planned_write(fit: DirectorySuitability) -> PlannedWrite:
+def _max_planned_write(fit: DirectorySuitability) -> PlannedWrite:
     leaves = fit.placement.leaves if fit.placement else ()
     return PlannedWrite(device=", ".join(leaves), bytes=MAX_WRITTEN_BYTES, where=fit.directory)
 

@@ -176,13 +176,13 @@ class ScalingCurves(Result, frozen=True, tag="contention.curves/1"):
                 curve.scales_until_text,
                 Mono(curve.waits[0].place) if curve.waits else "–",
             )
-            for curve in sorted(self.value, key=_worst_first)
+            for curve in sorted(self.value, key=_worst_first_key)
         )
         numbers, spare = frozenset(range(2, 3 + len(levels))), frozenset({len(header) - 1, len(header) - 3})
         table = Table(header, rows, numbers, spare).without_empty_columns()
         open_ones = any("?" in curve.scales_until_text for curve in self.value)
         note_parts = (paragraph_of("?: inconclusive"),) if open_ones else ()
-        worst = tuple(sorted(self.value, key=_worst_first)[:CHARTED])
+        worst = tuple(sorted(self.value, key=_worst_first_key)[:CHARTED])
         charts = _speedup_charts(worst) if len(levels) > 1 else ()
         return ReportSection("operations/s by workers (w)", (table, *note_parts, *charts))
 
@@ -192,7 +192,7 @@ def _rate_text_at(curve: ScalingCurve, workers: int) -> str:
     return units.format_prefixed(rate).strip() if math.isfinite(rate) else "–"
 
 
-def _worst_first(curve: ScalingCurve) -> tuple[bool, bool, bool, float]:
+def _worst_first_key(curve: ScalingCurve) -> tuple[bool, bool, bool, float]:
     """Return what stops, then what is open, then what scales; of each what is serialised by design comes last."""
     return (
         curve.stops_after is None,
@@ -255,7 +255,7 @@ def _details_table(curves: tuple[ScalingCurve, ...]) -> Table:
     return Table(header, tuple(rows), frozenset(range(1, 11))).without_empty_columns()
 
 
-def _fitted_points(curve: ScalingCurve) -> list[tuple[float, float]]:
+def _fitted_speedups(curve: ScalingCurve) -> list[tuple[float, float]]:
     """The curve of the USL as a multiple of one worker's, up to the most workers that are judged."""
     if curve.usl is None:
         return []
@@ -266,7 +266,7 @@ def _fitted_points(curve: ScalingCurve) -> list[tuple[float, float]]:
     return [(n, n / wait) for n, wait in zip(workers, waits, strict=True) if wait > 0]
 
 
-def _level_of_cpus(curve: ScalingCurve) -> int:
+def _workers_of_last_judged(curve: ScalingCurve) -> int:
     """Return the level below the highest, which has twice as many workers as there are CPUs; before any is judged."""
     return curve.levels[-2].workers if len(curve.levels) > 1 else 1
 
@@ -288,10 +288,10 @@ def _speedup_charts(curves: tuple[ScalingCurve, ...]) -> tuple[Part, ...]:
             )
             for n, curve in enumerate(shown)
         )
-        judged = float(max(max(curve.max_judged_workers, _level_of_cpus(curve)) for curve in shown))
+        judged = float(max(max(curve.max_judged_workers, _workers_of_last_judged(curve)) for curve in shown))
         if judged > 1:
             series = (ChartSeries(IDEAL, ((1.0, 1.0), (judged, judged)), f"{IDEAL} ideal"), *series)
-        if fits := tuple(point for curve in shown for point in _fitted_points(curve)):
+        if fits := tuple(point for curve in shown for point in _fitted_speedups(curve)):
             series = (ChartSeries(FITTED, fits, f"{FITTED} fitted (USL)"), *series)
         points = [point for line in series for point in line.points]
         most = max((x for x, _ in points), default=1.0)

@@ -64,7 +64,7 @@ class Contention(Scenario):
                 judged_curves = judge_curves(
                     measured, setup.curve_keys, setup.sides, setup.judged, run.effect_margin, run.rng
                 )
-                judged_curves = await _add_locks(run, setup, bench, judged_curves)
+                judged_curves = await _add_lock_waits(run, setup, bench, judged_curves)
         run.emit(ScalingCurves(t=run.elapsed_s(), value=judged_curves))
         options = run.options.values | {"budget": 4 * setup.budget_s}
         longer = shlex.join(["hostdx", "run", self.id, *command_arguments(options, self.options)])
@@ -91,7 +91,7 @@ class Contention(Scenario):
             yield bench
 
 
-async def _add_locks(
+async def _add_lock_waits(
     run: Run, setup: ContentionSetup, bench: ContentionBench, judged_curves: tuple[ScalingCurve, ...]
 ) -> tuple[ScalingCurve, ...]:
     """Of what does not scale, or may not: a point more, in which the kernel tells of its locks (root, Linux 5.19)."""

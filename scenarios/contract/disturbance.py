@@ -148,9 +148,9 @@ def most_frequent_cause(disturbances: Sequence[Disturbance]) -> str:
     """
     if not disturbances:
         return ""
-    counted = Counter(_cause_key(disturbance) for disturbance in disturbances)
+    counted = Counter(_kind_and_cause(disturbance) for disturbance in disturbances)
     key = counted.most_common(1)[0][0]
-    matching = [disturbance for disturbance in disturbances if _cause_key(disturbance) == key]
+    matching = [disturbance for disturbance in disturbances if _kind_and_cause(disturbance) == key]
     cause = Counter(disturbance.brief_text for disturbance in matching).most_common(1)[0][0]
     culprit_name = most_frequent_culprit(
         [disturbance.culprit for disturbance in matching if disturbance.culprit is not None]
@@ -163,7 +163,7 @@ def broken_off_reason(disturbances: Sequence[Disturbance], total: int, unit_name
     return f"{len(disturbances)} of {total} {unit_name} were disturbed, most often: {most_frequent_cause(disturbances)}"
 
 
-def _cause_key(disturbance: Disturbance) -> tuple[str, str]:
+def _kind_and_cause(disturbance: Disturbance) -> tuple[str, str]:
     if disturbance.culprit is None:
         return "what", disturbance.brief_text
     return (
@@ -175,7 +175,7 @@ def _cause_key(disturbance: Disturbance) -> tuple[str, str]:
 
 def most_frequent_culprit(culprits: Sequence[InterferenceCulprit]) -> str:
     """Return the name that was given most often, with the process id where it was always the same; "" without any."""
-    matching = _most_frequently_named(culprits)
+    matching = _culprits_named_most(culprits)
     if not matching:
         return ""
     pids = {culprit.pid for culprit in matching}
@@ -184,11 +184,11 @@ def most_frequent_culprit(culprits: Sequence[InterferenceCulprit]) -> str:
 
 def pid_of_most_named_culprit(culprits: Sequence[InterferenceCulprit]) -> int | None:
     """Return the process id of the name that was given most often; None where several processes have that name."""
-    pids = {culprit.pid for culprit in _most_frequently_named(culprits)}
+    pids = {culprit.pid for culprit in _culprits_named_most(culprits)}
     return pids.pop() if len(pids) == 1 else None
 
 
-def _most_frequently_named(culprits: Sequence[InterferenceCulprit]) -> list[InterferenceCulprit]:
+def _culprits_named_most(culprits: Sequence[InterferenceCulprit]) -> list[InterferenceCulprit]:
     names = Counter(culprit.name or culprit.label for culprit in culprits)
     name = max(names, key=lambda name: names[name], default="")
     return [culprit for culprit in culprits if (culprit.name or culprit.label) == name]

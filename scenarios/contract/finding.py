@@ -119,10 +119,10 @@ def fold_alike_findings(findings: Iterable[Finding]) -> list[Finding]:
     for finding in findings:
         own = "" if finding.subject else f"{len(groups)}"  # a finding without a subject stands for itself
         groups.setdefault((finding.id, finding.severity, finding.alike, own), []).append(finding)
-    return [group[0] if len(group) == 1 else _merge_findings(group) for group in groups.values()]
+    return [group[0] if len(group) == 1 else _merge_into_first(group) for group in groups.values()]
 
 
-def _merge_remedies(remedies: Sequence[Remedy]) -> Remedy:
+def _join_remedies(remedies: Sequence[Remedy]) -> Remedy:
     """Return the first with the lines of all, each once."""
     names = ("commands", "persistent", "verify", "undo")
     lines = {n: tuple(dict.fromkeys(line for each in remedies for line in getattr(each, n))) for n in names}
@@ -131,7 +131,7 @@ def _merge_remedies(remedies: Sequence[Remedy]) -> Remedy:
     )
 
 
-def _merge_findings(group: list[Finding]) -> Finding:
+def _merge_into_first(group: list[Finding]) -> Finding:
     first, subjects = group[0], tuple(finding.subject for finding in group)
     if len(set(subjects)) < 2:
         return first
@@ -145,9 +145,7 @@ def _merge_findings(group: list[Finding]) -> Finding:
         evidence.append(Evidence(f"and {len(group) - MAX_SHOWN_SUBJECTS} more: {rest}"[:2000]))
     remedies = [finding.remedy for finding in group]
     if len(set(map(len, remedies))) == 1:  # each helps its own subject
-        first = msgspec.structs.replace(
-            first, remedy=tuple(map(_merge_remedies, zip(*remedies, strict=True)))
-        )
+        first = msgspec.structs.replace(first, remedy=tuple(map(_join_remedies, zip(*remedies, strict=True))))
     return msgspec.structs.replace(
         first,
         title=f"{first.title}; the same for {len(group) - 1} more: {subject_names}",

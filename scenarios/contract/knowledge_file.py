@@ -37,7 +37,7 @@ class LoadedEntries(msgspec.Struct, Generic[T], frozen=True):
     problems: tuple[str, ...] = ()
 
 
-def _parse_foreign(data: bytes) -> dict[str, Json]:
+def _parse_by_tomllib(data: bytes) -> dict[str, Json]:
     import tomllib  # 8 ms of a start: ours were parsed before
 
     return tomllib.loads(data.decode())
@@ -54,7 +54,7 @@ def read_toml_tables(path: Path) -> dict[str, Json]:
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror}") from None
     try:
-        read = parse_toml(path, data, add_needed_words) if own else _parse_foreign(data)
+        read = parse_toml(path, data, add_needed_words) if own else _parse_by_tomllib(data)
     except (ValueError, RecursionError) as error:  # tomllib's own, and int()'s of thousands of digits
         raise ValueError(f"{path}: {error}") from None
     return read

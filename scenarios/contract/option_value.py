@@ -25,7 +25,7 @@ def parse_number(option: Option, typed: str) -> float:
     try:
         value = int(text) if is_integer else float(text)
     except ValueError:
-        value = _parse_with_unit(option, text, typed)
+        value = _time_or_share_of_text(option, text, typed)
     if abs(value) >= 1 << 63 or not math.isfinite(value):  # in this order: the latter needs a float
         raise ValueError(f"{typed!r} is not a number to work with")
     if option.least is not None and value < option.least:
@@ -37,7 +37,7 @@ def parse_number(option: Option, typed: str) -> float:
     return value
 
 
-def _parse_with_unit(option: Option, text: str, typed: str) -> float:
+def _time_or_share_of_text(option: Option, text: str, typed: str) -> float:
     if (
         option.unit == "s"
         and len(text) <= MAX_TYPED_CHARACTERS
@@ -106,12 +106,12 @@ class OptionRedaction:
         self._names = {o.name for o in declared if o.secret}
         self._values = [text for name in self._names for text in _value_texts(options.get(name))]
         words = {
-            word for text in self._values for word in (text, *_command_words(text)) if self._is_hidden(word)
+            word for text in self._values for word in (text, *_command_words(text)) if self._must_hide(word)
         }
         self._words = sorted(words, key=len, reverse=True)
 
     def redact_options(self, options: Mapping[str, Json]) -> dict[str, Json]:
-        return {k: self._form_values(v) if k in self._names else v for k, v in options.items()}
+        return {k: self._replace_values(v) if k in self._names else v for k, v in options.items()}
 
     def redact_command(self, words: Sequence[str]) -> list[str]:
         return [self._redact_word(word) for word in words] if self._is_private else list(words)
@@ -140,7 +140,7 @@ class OptionRedaction:
         }
         return command_variant(variant.id, facts)
 
-    def _is_hidden(self, word: str) -> bool:
+    def _must_hide(self, word: str) -> bool:
         """In a sentence a word of small letters alone may be the sentence's own."""
         can_be_ordinary = not self._is_private and word.isalpha() and word.islower()
         return len(word) > MAX_SHORT_WORD and not can_be_ordinary and self._value_form(word) != word
@@ -151,7 +151,7 @@ class OptionRedaction:
             return f"{name}={short_hash(value)}"
         return short_hash(word) if word in self._values else word
 
-    def _form_values(self, value: Json) -> Json:
+    def _replace_values(self, value: Json) -> Json:
         texts: list[Json] = [self._form(text) for text in _value_texts(value)]
         return texts if isinstance(value, list) else texts[0] if texts else None
 

@@ -87,19 +87,19 @@ def load_scenario(name: str) -> Scenario:
                 and kind.__module__ == module.__name__
                 and getattr(kind, "id", "") == name
             ):
-                return _checked_scenario(kind())
+                return _require_attributes(kind())
         raise ImportError(f"{module.__name__} has no class with the id {name}")
     for entry in other_package.entry_points_of(GROUP):
         if entry.name == name:
             with package_guard():
                 kind_of_another = cast("type[Scenario]", load_entry_point(entry))
-                scenario = _checked_scenario(kind_of_another())
+                scenario = _require_attributes(kind_of_another())
                 check_declaration(scenario)
                 return scenario
     raise KeyError(name)
 
 
-def _checked_scenario(scenario: Scenario) -> Scenario:
+def _require_attributes(scenario: Scenario) -> Scenario:
     from hostdx.scenarios.contract.model import (
         missing_attributes,  # what asks for folders alone needs no scenario
     )

@@ -76,10 +76,10 @@ def cpuwatch_findings(
         job=job.words,
         uses=SAYS.text(text_name, **fields),
         stopped=f"; {throttling_sentence(stopped)}" if stopped else "",
-        evidence=(*_job_evidence(job, uses), *_affinity_evidence(host, usable, job)),
+        evidence=(*_job_evidence(job, uses), *_restricted_affinity(host, usable, job)),
         remedy=(
             *_quota_remedies(host, stopped),
-            *(_pinning_remedies(host, usable, expect, job) if over and not job.has_ended else ()),
+            *(_pin_to_free_cpus(host, usable, expect, job) if over and not job.has_ended else ()),
         ),
     )
     yield from _wait_findings(host, usable, job, uses, expect, over)
@@ -103,9 +103,9 @@ def _usage_finding(host: Host, usable: UsableCpus, job: WatchedJob, uses: Sequen
         meanwhile = SAYS.text("pressed", pressed=waited_share)
     needed = math.ceil(cores.estimate - 0.1)
     # all of them are no place of its own
-    place = _pinning_remedies(host, usable, needed, job) if needed < cpus else ()
+    place = _pin_to_free_cpus(host, usable, needed, job) if needed < cpus else ()
     stopped = job.tightest_quota
-    held_back = (_priority_remedy(host, job), *place) if took and not job.has_ended else ()
+    held_back = (_lower_priority_remedy(host, job), *place) if took and not job.has_ended else ()
     takes = SAYS.text(
         "takes", cores=f"{cores.estimate:.2f}", of_all=of_all, range=_range_text(cores), meanwhile=meanwhile
     )
@@ -115,7 +115,7 @@ def _usage_finding(host: Host, usable: UsableCpus, job: WatchedJob, uses: Sequen
         job=job.words,
         uses=takes,
         stopped=f"; {throttling_sentence(stopped)}" if stopped else "",
-        evidence=(*_job_evidence(job, uses), *_affinity_evidence(host, usable, job)),
+        evidence=(*_job_evidence(job, uses), *_restricted_affinity(host, usable, job)),
         remedy=(
             *_quota_remedies(host, stopped),
             *held_back,
@@ -139,7 +139,7 @@ def _min_waiting_share_of_others(waited_share: float | None, uses: Sequence[JobU
     return waited_share - min(1.0, own or 0.0)
 
 
-def _priority_remedy(host: Host, job: WatchedJob) -> Remedy:
+def _lower_priority_remedy(host: Host, job: WatchedJob) -> Remedy:
     target = job.target
     if target.kind == "pid":
         return priority.process_priority_remedy(
@@ -161,7 +161,7 @@ def _wait_findings(
             job=job.words,
             mean=f"{mean:.1f}",
             mean2=f"{mean:.2f}",
-            remedy=() if over or job.has_ended else _pinning_remedies(host, usable, expect, job),
+            remedy=() if over or job.has_ended else _pin_to_free_cpus(host, usable, expect, job),
         )
     mean = _mean_waiting([use.others_waited for use in uses])
     if over and mean is not None and mean >= WAIT_SPEAKS:
@@ -216,7 +216,7 @@ def _job_evidence(job: WatchedJob, uses: Sequence[JobUse]) -> tuple[Evidence, ..
     return tuple(lines)
 
 
-def _read_affinity(host: Host, job: WatchedJob) -> str:
+def _affinity_of_process(host: Host, job: WatchedJob) -> str:
     """Return the CPUs on which a watched process may run; empty for a group or a user, or where it has ended."""
     if job.target.kind != "pid":
         return ""
@@ -224,15 +224,15 @@ def _read_affinity(host: Host, job: WatchedJob) -> str:
     return listed_in_status(status, "Cpus_allowed_list")
 
 
-def _affinity_evidence(host: Host, usable: UsableCpus, job: WatchedJob) -> tuple[Evidence, ...]:
-    affinity = _read_affinity(host, job)
+def _restricted_affinity(host: Host, usable: UsableCpus, job: WatchedJob) -> tuple[Evidence, ...]:
+    affinity = _affinity_of_process(host, job)
     if not affinity or affinity == format_cpu_list(usable.cpus):
         return ()
     words = name_cpus(parse_cpu_list(affinity) or frozenset())
     return (SAYS.evidence("affinity", cpus=words, source=f"/proc/{job.target.value}/status"),)
 
 
-def _pinning_remedies(host: Host, usable: UsableCpus, cores: float, job: WatchedJob) -> tuple[Remedy, ...]:
+def _pin_to_free_cpus(host: Host, usable: UsableCpus, cores: float, job: WatchedJob) -> tuple[Remedy, ...]:
     """A place for so many cores that is not taken by other pinned processes; a running process is moved there.
 
     None for a kernel thread: the kernel moves it itself.
@@ -246,7 +246,7 @@ def _pinning_remedies(host: Host, usable: UsableCpus, cores: float, job: Watched
     if job.target.kind != "pid":
         return (place,)
     move = f"taskset -a -cp {{}} {job.target.value}"
-    affinity = _read_affinity(host, job)
+    affinity = _affinity_of_process(host, job)
     back = (move.format(affinity),) if affinity else ()
     commands = (move.format(chosen.cpu_list), *place.commands)
     return (msgspec.structs.replace(place, commands=commands, undo=back),)

@@ -29,11 +29,11 @@ def check_shared_cpus(host: Host) -> Iterator[Finding]:
     if stat.running >= len(usable.cpus):
         return  # there may be none to spare
     idle = dict.fromkeys(usable.cpus, 1.0)
-    for shared in find_shared_cpus(_long_users(host), usable.cpus, idle):
-        yield _finding_about(host, shared, stat.running, len(usable.cpus))
+    for shared in find_shared_cpus(_busy_since_start(host), usable.cpus, idle):
+        yield _crowded_cpus_finding(host, shared, stat.running, len(usable.cpus))
 
 
-def _long_users(host: Host) -> Iterator[CpuUser]:
+def _busy_since_start(host: Host) -> Iterator[CpuUser]:
     table = process_table_of_look(host)
     own_pids = own_process_family(host)
     for pid, process in table.processes.items():
@@ -52,7 +52,7 @@ def _long_users(host: Host) -> Iterator[CpuUser]:
             )
 
 
-def _finding_about(host: Host, shared: SharedCpus, running: int, cpus: int) -> Finding:
+def _crowded_cpus_finding(host: Host, shared: SharedCpus, running: int, cpus: int) -> Finding:
     evidence = [SAYS.evidence("running", running=running, cpus=cpus)]
     for process in shared.processes:
         evidence += [

@@ -106,7 +106,7 @@ class _JobWatch:
 
     def __init__(self, run: Run, target: JobTarget, users: CpuUsers, first: JobLook) -> None:
         self._run, self._users, self._first = run, users, first
-        self._target = _with_start(target, first)
+        self._target = _with_start_ticks(target, first)
         self._began_s = run.clock.now()
         self._waited_s = read_pressure_s(run.host, "cpu")
         self._quotas = find_job_quotas(run.host, self._target)
@@ -124,19 +124,19 @@ class _JobWatch:
         return watch
 
     @property
-    def _seconds(self) -> float:
+    def _elapsed_s(self) -> float:
         return self._run.clock.now() - self._began_s
 
     async def watch_job(self, step: StepInProgress, seconds: float) -> None:
         before, looked_s = self._first, 0.0
-        while (left := seconds - self._seconds) > 0:
+        while (left := seconds - self._elapsed_s) > 0:
             await self._run.clock.sleep(min(TICK_S, max(0.2, left)))
             after = await asyncio.to_thread(look_at_job, self._run.host, self._target)
-            if self._seconds >= looked_s + LOOK_S:
-                looked_s = self._seconds
+            if self._elapsed_s >= looked_s + LOOK_S:
+                looked_s = self._elapsed_s
                 await asyncio.to_thread(self._users.look)
             if isinstance(after, Absent):
-                self.end_reason = f"the job ended after {self._seconds:.0f} s"
+                self.end_reason = f"the job ended after {self._elapsed_s:.0f} s"
                 return
             use = compute_job_use(before, after)
             self.uses.append(use)
@@ -148,7 +148,7 @@ class _JobWatch:
 
     async def look_at_others(self, step: StepInProgress, seconds: float) -> None:
         """For the rest of the time."""
-        while (left := seconds - self._seconds) > 0:
+        while (left := seconds - self._elapsed_s) > 0:
             step.report_progress(f"{self.end_reason}; looks at the others", left, 1 - left / seconds)
             await self._run.clock.sleep(min(LOOK_S, left))
             await asyncio.to_thread(self._users.look)
@@ -156,7 +156,7 @@ class _JobWatch:
     def watched_job(self) -> WatchedJob:
         """Return what was watched, with the waits and the quotas of the time until now."""
         host = self._run.host
-        share = _pressure_share(self._waited_s, read_pressure_s(host, "cpu"), self._seconds)
+        share = _pressure_share(self._waited_s, read_pressure_s(host, "cpu"), self._elapsed_s)
         now = (quota_counts_since(host, quota) for quota in self._quotas)
         job = _watched_job(self._target, self._first, share)
         words = f"{job.words} ({self.end_reason})" if self.end_reason else job.words
@@ -206,7 +206,7 @@ def _find_busiest_job(
     in_group = find_dominant_group(
         before, after, own_pids, lambda pid: control_group_of(host, pid).strip("/")
     )
-    of_user = find_dominant_group(before, after, own_pids, _owner_but_root)
+    of_user = find_dominant_group(before, after, own_pids, _owner_or_empty_if_root)
     if in_group is not None:
         busiest, target = in_group, JobTarget("cgroup", f"/{in_group.key}")
     elif of_user is not None:
@@ -217,7 +217,7 @@ def _find_busiest_job(
     return target, f"{alone}; {_target_words(target)}: {used}"
 
 
-def _owner_but_root(pid: int) -> str:
+def _owner_or_empty_if_root(pid: int) -> str:
     """The name of its user; "" of root, whose processes are the whole system's."""
     owner = user_of(pid)
     return "" if owner == "root" else owner
@@ -239,7 +239,7 @@ def _target_of_options(options: OptionMap) -> JobTarget | None:
     return JobTarget("pid", value, start_ticks) if kind == "pid" else JobTarget("cgroup", value)
 
 
-def _with_start(target: JobTarget, look: JobLook) -> JobTarget:
+def _with_start_ticks(target: JobTarget, look: JobLook) -> JobTarget:
     """Return the target as the look found it: a process that gets the number later is another one."""
     process = look.processes.get(int(target.value)) if target.kind == "pid" else None
     return target if process is None else JobTarget("pid", target.value, process.start_ticks)

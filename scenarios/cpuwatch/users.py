@@ -20,7 +20,7 @@ def users_finding(users: Sequence[CpuUser], usable: frozenset[int], seconds: flo
     rates_by_owner: dict[str, float] = {}
     for user in users:
         owner = user.owner or "processes that have ended"
-        key = (owner, user.process.name, _restricted_list(user, usable), user.began_s is not None)
+        key = (owner, user.process.name, _allowed_if_restricted(user, usable), user.began_s is not None)
         crowds.setdefault(key, []).append(user)
         rates_by_owner[owner] = rates_by_owner.get(owner, 0.0) + user.process.rate
     by_use = sorted(crowds.items(), key=lambda item: -_total_rate(item[1]))
@@ -66,7 +66,7 @@ def shared_cpus_findings(host: Host, shared_sets: Sequence[SharedCpus]) -> Itera
         )
 
 
-def _restricted_list(user: CpuUser, usable: frozenset[int]) -> str:
+def _allowed_if_restricted(user: CpuUser, usable: frozenset[int]) -> str:
     cpus = parse_cpu_list(user.allowed) if user.allowed else None
     return user.allowed if cpus and not cpus >= usable else ""
 

@@ -105,12 +105,12 @@ def stuck_group_finding(
     subject = cause.subject or _UNNAMED.get(cause.kind, "it")
     waits = f"{count} tasks wait" if count > 1 else f"{_task_label(group.stuck[0])} waits"
     device = devices.get(cause.subject)
-    kernel_fault = _known_fault(cause, device, faults)
+    kernel_fault = _fault_that_fits(cause, device, faults)
     evidence = [
         *(_task_evidence(s) for s in group.stuck[:_SHOWN]),
         *_stack_evidence(group),
         *([Evidence(f"and {count - _SHOWN} more")] if count > _SHOWN else []),
-        *(Evidence(limit.text, limit.path) for limit in _shown_limits(group)),
+        *(Evidence(limit.text, limit.path) for limit in _limits_to_show(group)),
         *_device_evidence(device),
         *_path_evidence(cause, group, devices),
         *(Evidence(text, "kernel log") for text in (log or {}).get(cause.subject, ())[:3]),
@@ -118,7 +118,7 @@ def stuck_group_finding(
     ]
     return SAYS.finding(
         cause.kind,
-        severity=_group_severity(group),
+        severity=_severity_by_cause(group),
         confidence=_cause_confidence(cause),
         subject=cause.subject,
         tasks=waits,
@@ -131,7 +131,7 @@ def stuck_group_finding(
     )
 
 
-def _group_severity(group: StuckGroup) -> Severity:
+def _severity_by_cause(group: StuckGroup) -> Severity:
     # A limit was set on purpose: slow, however long.
     if group.cause.kind in ("busy", "lock", "unknown", "throttled"):
         return "notice" if group.cause.kind == "busy" else "warning"
@@ -169,7 +169,7 @@ def _stack_evidence(group: StuckGroup) -> list[Evidence]:
     ]
 
 
-def _shown_limits(group: StuckGroup) -> list[DeviceLimit]:
+def _limits_to_show(group: StuckGroup) -> list[DeviceLimit]:
     distinct_limits = {limit: None for stuck in group.stuck for limit in stuck.limits}
     return list(distinct_limits)[:_SHOWN] if group.cause.kind in ("throttled", "idle", "busy") else []
 
@@ -205,7 +205,7 @@ def _device_evidence(device: DeviceState | None) -> list[Evidence]:
     return lines
 
 
-def _known_fault(
+def _fault_that_fits(
     cause: TaskWaitCause, device: DeviceState | None, faults: Sequence[KernelFault]
 ) -> KernelFault | None:
     if cause.kind not in ("scheduler", "idle") or device is None:

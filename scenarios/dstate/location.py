@@ -63,11 +63,11 @@ def directory_waited_for(host: Host, task: BlockedTask) -> MountedDirectory | Ab
         return table
     for method in ("syscall", "name", "fd", "argument", "cwd"):
         if method == "name":
-            served = _served_by_name(host, task, table)
+            served = _mount_it_works_for(host, task, table)
             if served is not None:
                 return served
             continue
-        paths = _argument_paths(host, task) if method == "argument" else files
+        paths = _paths_in_arguments(host, task) if method == "argument" else files
         for file in (f for f in paths if f.how == method):
             mount = find_visible_mount(table, file.path)
             if mount is None or mount.fstype in _NEVER:
@@ -91,7 +91,7 @@ def _describe_mount(host: Host, mount: Mount, told_by: str) -> MountedDirectory:
     )
 
 
-def _served_by_name(host: Host, task: BlockedTask, table: tuple[Mount, ...]) -> MountedDirectory | None:
+def _mount_it_works_for(host: Host, task: BlockedTask, table: tuple[Mount, ...]) -> MountedDirectory | None:
     """Return what a kernel thread works for, by its name; a program may call itself anything."""
     name_match = _SERVES.search(task.comm) if task.kernel_thread else None
     if not name_match:
@@ -124,7 +124,7 @@ def _served_by_name(host: Host, task: BlockedTask, table: tuple[Mount, ...]) -> 
     )
 
 
-def _argument_paths(host: Host, task: BlockedTask) -> tuple[OpenFile, ...]:
+def _paths_in_arguments(host: Host, task: BlockedTask) -> tuple[OpenFile, ...]:
     """Absolute paths among the arguments (`of=/scratch/x` too). cmdline takes the task's memory lock: guarded."""
     text = host.read_file_text(f"/proc/{task.pid}/cmdline", 1 << 16, may_hang=True)
     if isinstance(text, Absent):

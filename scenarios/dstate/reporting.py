@@ -56,16 +56,16 @@ class DstateReport:
             self._emit_guard("hung-task", text)
         for stuck, cause in look.stuck:
             self._all[stuck.sleep.task.key] = (stuck, cause)
-            self._report_stuck(stuck, cause)
+            self._report_if_longer_stuck(stuck, cause)
         for sleep in look.ended:
-            self._report_ended(sleep)
+            self._report_if_reported(sleep)
         for device in look.halted:
             if device.name not in self._halted:
                 self._halted.add(device.name)
                 text = f"{device.name} holds {device.driver_holds} requests and completes none"
                 self._emit_guard("device", f"{text} since {device.quiet_s:.0f} s")
-        self._update_findings(look)
-        self._emit_table(look)
+        self._emit_changed_findings(look)
+        self._emit_table_if_changed(look)
 
     def emit_conclusion(self, seconds: float) -> None:
         """The list of all that was stuck, or that nothing was; that it is well only where every task could be seen."""
@@ -115,7 +115,7 @@ class DstateReport:
                 )
             )
 
-    def _report_stuck(self, stuck: StuckTaskDetails, cause: TaskWaitCause) -> None:
+    def _report_if_longer_stuck(self, stuck: StuckTaskDetails, cause: TaskWaitCause) -> None:
         key, seconds = stuck.sleep.task.key, stuck.sleep.watched_seconds
         reported_s = self._reported_s.get(key)
         if reported_s is None and len(self._reported_s) >= MAX_REPORTED_TASKS:
@@ -129,7 +129,7 @@ class DstateReport:
         suffix = f" on {stuck.place.text}" if stuck.place and stuck.place.text else ""
         self._emit_guard("stuck", f"{task.comm} ({task.tid}) is in D for {seconds:.0f} s{inside}{suffix}")
 
-    def _report_ended(self, sleep: TaskSleep) -> None:
+    def _report_if_reported(self, sleep: TaskSleep) -> None:
         if self._reported_s.pop(sleep.task.key, None) is not None:
             task = sleep.task
             text = f"{task.comm} ({task.tid}) left its sleep after {sleep.watched_seconds:.0f} s"
@@ -138,7 +138,7 @@ class DstateReport:
     def _emit_guard(self, kind: str, text: str, severity: Literal["warning", "notice"] = "warning") -> None:
         self.run.emit(ev.Guard(t=self.run.elapsed_s(), kind=kind, text=text, severity=severity))
 
-    def _update_findings(self, look: TaskLook) -> None:
+    def _emit_changed_findings(self, look: TaskLook) -> None:
         """A finding is said when it is new, when its severity or its number of tasks changes."""
         groups = group_by_cause(look.stuck)
         fresh = []
@@ -167,7 +167,7 @@ class DstateReport:
                 finding = msgspec.structs.replace(finding, title=over, remedy=(SAYS.remedy("watch-again"),))
             self.run.emit_finding(finding)
 
-    def _emit_table(self, look: TaskLook) -> None:
+    def _emit_table_if_changed(self, look: TaskLook) -> None:
         """The table of the live screen, whenever a task joins or leaves: between, its seconds go on by themselves."""
         now = {stuck.sleep.task.key for stuck, _ in look.stuck}
         if now != self._now:

@@ -140,7 +140,7 @@ def hung_task_findings(host: Host) -> Iterator[Finding]:
     by_name = ", ".join(f"{name}: {_times_text(count)}" for name, count in names.most_common(5))
     yield SAYS.finding(
         "hung-tasks",
-        reports=_reports_text(len(reports), most == len(reports)),
+        reports=_hung_tasks_text(len(reports), most == len(reports)),
         main=main,
         evidence=[Evidence(by_name, log.source), *lines],
         remedy=_wait_remedies((reason for reason, _ in reasons), main),
@@ -176,7 +176,7 @@ def _times_text(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _reports_text(count: int, alike: bool) -> str:
+def _hung_tasks_text(count: int, alike: bool) -> str:
     return "a hung task" if count == 1 else f"{count} hung tasks, {'all' if alike else 'most of them'}"
 
 

@@ -69,7 +69,7 @@ class Dstate(Scenario):
 
     async def _run(self, run: Run) -> None:
         seconds = run.options.as_number("seconds", DEFAULT_S)
-        self._record_facts(run)
+        self._emit_hung_task_facts(run)
         with run.begin_step("watch", WATCH) as step:
             watching = TaskHistory()
             report = DstateReport(run)
@@ -100,7 +100,7 @@ class Dstate(Scenario):
                 follower.close()
                 report.emit_conclusion(run.clock.now() - began)
 
-    def _record_facts(self, run: Run) -> None:
+    def _emit_hung_task_facts(self, run: Run) -> None:
         block_devices(run.host)  # read before anything hangs on one of them
         for name in HUNG_TASK_FACTS:
             path = f"/proc/sys/kernel/{name}"

@@ -82,7 +82,7 @@ class LoadExperiment:
     @property
     def is_over(self) -> bool:
         """Return whether nothing more can be measured or needs to be."""
-        return bool(self.reason or self.broken_off) or not (self._undecided_judges or self._must_continue)
+        return bool(self.reason or self.broken_off) or not (self._undecided_judges or self._must_go_on)
 
     @property
     def as_undecided(self) -> UndecidedLoad:
@@ -106,7 +106,7 @@ class LoadExperiment:
         return [judge for judge in self.judges if not judge.is_decided and judge.pair in self.pairs]
 
     @property
-    def _must_continue(self) -> bool:
+    def _must_go_on(self) -> bool:
         called = any(judge.decision is not None and judge.decision.is_different for judge in self.judges)
         decided = any(judge.is_decided for judge in self.judges)
         return self.scheduler.is_premature(len(self.groups), called=called, decided=decided)
@@ -118,7 +118,7 @@ class LoadExperiment:
                 await self.watch.look_before_first_block()
                 self.reason = self.watch.stopped
             while self.pairs and not self.reason:
-                if await self._attempt_work(self.scheduler.warm_up(warm_up_s)):
+                if await self._await_or_note(self.scheduler.warm_up(warm_up_s)):
                     break
         if self.watch is not None:
             self.reason = self.reason or self.watch.stopped
@@ -230,7 +230,7 @@ class LoadExperiment:
             self.scheduler.variant_names, self.run.rng, min(GROUPS_BEFORE_FIRST_ANALYSIS, first)
         )
 
-    async def _attempt_work(self, work: Awaitable[T]) -> T | None:
+    async def _await_or_note(self, work: Awaitable[T]) -> T | None:
         """Await the work; return None where nothing could be measured, and keep the reason."""
         try:
             return await work
@@ -260,7 +260,7 @@ class LoadExperiment:
 
     async def _measure_groups(self, groups: int) -> None:
         began = self.run.clock.now()
-        lap = await self._attempt_work(self.scheduler.measure([next(self._draw) for _ in range(groups)]))
+        lap = await self._await_or_note(self.scheduler.measure([next(self._draw) for _ in range(groups)]))
         if lap is None:
             return
         self.measured += 1

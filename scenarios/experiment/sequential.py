@@ -248,7 +248,7 @@ class SequentialComparison:
         if spread is None:
             return GroupVerdict(
                 groups=len(self.log_ratios),
-                look=len(self._looks_taken()),
+                look=len(self._past_looks()),
                 alpha=self.alpha_share,
                 margin=self.margin,
                 slower_in=self._slower_group_count,
@@ -256,7 +256,7 @@ class SequentialComparison:
             )
         return self._verdict_for(self._decide(spread, len(self.log_ratios), last=True), spread, group_seconds)
 
-    def _looks_taken(self) -> list[int]:
+    def _past_looks(self) -> list[int]:
         return [look for look in self.looks if look <= len(self.log_ratios)]
 
     def _decide(self, spread: EstimateWithInterval, groups: int, last: bool) -> rule.Ruling:
@@ -287,7 +287,7 @@ class SequentialComparison:
             ratio=ratio_of(spread.estimate),
             ci95=interval,
             groups=groups,
-            look=max(1, len(self._looks_taken()) if groups in self.looks else len(self._looks_taken()) + 1),
+            look=max(1, len(self._past_looks()) if groups in self.looks else len(self._past_looks()) + 1),
             alpha=self.alpha_share,
             margin=self.margin,
             smallest_effect=smallest_effect_of(interval),

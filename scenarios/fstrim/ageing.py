@@ -71,19 +71,19 @@ class ChurnBench:
         """New files for `seconds` or `most_bytes`, whichever is less. Raises MeasurementInvalid, BenchRefused."""
         if refusal := self.budget.refusal_text(max(most_bytes, least_block_bytes()), CHURN.id):
             raise MeasurementInvalid(refusal)
-        before = self._written_bytes()
+        before = self._disks_written_bytes()
         try:
-            replies = await self._written_by_workers(seconds, most_bytes)
+            replies = await self._run_churn_workers(seconds, most_bytes)
         except WorkerFailed as error:
             raise WorkerFailed(
                 f"{self.private.path}, new files: {error}{io_error_advice(error.errno, self.private.path)}",
                 error.errno,
             ) from error
-        moved = counter_growth(before, self._written_bytes())
+        moved = counter_growth(before, self._disks_written_bytes())
         self.budget.charge(sum(reply["n"] for reply in replies) * STEP_BYTES, moved, CHURN.id)
         return combine_replies(CHURN, replies, block_cuts_s(seconds), False, moved)
 
-    async def _written_by_workers(self, seconds: float, most_bytes: int) -> list[BlockReply]:
+    async def _run_churn_workers(self, seconds: float, most_bytes: int) -> list[BlockReply]:
         share = max(1, most_bytes // WORKERS // STEP_BYTES)
         while True:
             specs = [self._churn_spec(seconds, share) for _ in range(WORKERS)]
@@ -113,7 +113,7 @@ class ChurnBench:
 
     async def delete(self) -> int:
         """Deletes what was written since the last time; bytes. They are free once `sync_until_free` has returned."""
-        return await asyncio.to_thread(_delete_leftovers, self.private)
+        return await asyncio.to_thread(_delete_and_count_bytes, self.private)
 
     async def sync_until_free(self) -> None:
         """The file system's journal is written: only then do the deleted files' blocks count as free.
@@ -124,14 +124,14 @@ class ChurnBench:
         await flush_file_system(self.private, SYNC_AT_MOST_S)
         last = -1
         for _ in range(FREED_AT_MOST_S * 10):
-            free = await asyncio.to_thread(_free_blocks, self.private.fd)
+            free = await asyncio.to_thread(_free_blocks_or_minus_one, self.private.fd)
             if free == last:
                 break
             last = free
             await asyncio.sleep(0.1)
         await flush_file_system(self.private, SYNC_AT_MOST_S)
 
-    def _written_bytes(self) -> int | None:
+    def _disks_written_bytes(self) -> int | None:
         counters = leaf_counters(self.host, self.leaves)
         return None if counters is None else sum(c.write_bytes for c in counters)
 
@@ -140,14 +140,14 @@ class ChurnBench:
         await self._pool.close()
 
 
-def _free_blocks(fd: int) -> int:
+def _free_blocks_or_minus_one(fd: int) -> int:
     try:
         return os.statvfs(fd).f_bfree
     except OSError:
         return -1
 
 
-def _delete_leftovers(private: PrivateDirectory) -> int:
+def _delete_and_count_bytes(private: PrivateDirectory) -> int:
     """Return what a command left in folders of its own too; what resists is said when the directory is removed."""
     deleted = 0
     try:

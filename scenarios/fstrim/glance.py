@@ -50,7 +50,7 @@ def chain_facts(host: Host, timer: TrimTimer, chain: DiscardChain) -> Iterator[F
     if chain.lowest_without_discard or chain.read_only:
         return
     yield make_fact(name, "by", _who_trims_text(host, timer, chain), timer.source)
-    if amounts := _amounts_text(host, chain):
+    if amounts := _free_and_written_text(host, chain):
         yield Fact(name, "amounts", amounts, "statvfs, /proc/diskstats")
 
 
@@ -86,12 +86,12 @@ def _discard_path_text(chain: DiscardChain) -> str:
         return f"{head}; {guilty.device} ({guilty.kind}) takes no discards"
     through = " → ".join(layer.device for layer in chain.layers)
     ends = [layer for layer in chain.layers if layer.device in chain.leaves]
-    limits = ", ".join(filter(None, map(_limits_text, ends[:1])))
+    limits = ", ".join(filter(None, map(_discard_limits_text, ends[:1])))
     modes = ", ".join(f"{name} TRIM {mode.replace('_', ' ')}" for name, mode in chain.queued.items())
     return "; ".join(part for part in (head, through, limits, modes) if part)
 
 
-def _limits_text(layer: DiscardLayer) -> str:
+def _discard_limits_text(layer: DiscardLayer) -> str:
     if not is_present(layer.max_bytes):
         return "whether it takes discards is not known"
     grain = layer.granularity_bytes
@@ -111,7 +111,7 @@ def _who_trims_text(host: Host, timer: TrimTimer, chain: DiscardChain) -> str | 
     return ", ".join(dict.fromkeys(by))
 
 
-def _amounts_text(host: Host, chain: DiscardChain) -> str:
+def _free_and_written_text(host: Host, chain: DiscardChain) -> str:
     parts: list[str] = []
     counters = disk_counters(host)
     space = host.read_statvfs(chain.mount.mountpoint)

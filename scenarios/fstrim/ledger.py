@@ -56,7 +56,7 @@ class TrimLedgerKeeper:
             if trimmed
             else _difference_if_known(before.requests if before else None, now.requests if now else None),
             came_to_rest_s=_round_if_known(trimmed.rest_s) if trimmed else None,
-            explained=self._explain_trim(trimmed, waiting) if trimmed else "",
+            explained=self._explain_numbers(trimmed, waiting) if trimmed else "",
         )
         self.rows.append(row)
         return row
@@ -69,7 +69,7 @@ class TrimLedgerKeeper:
         counters = read_discard_counters(self.run.host, self.layout.leaf_names)
         return counters if isinstance(counters, DiscardCounters) else None
 
-    def _explain_trim(self, trimmed: TrimOutcome, waiting: int) -> str:
+    def _explain_numbers(self, trimmed: TrimOutcome, waiting: int) -> str:
         """Return what this trim's two numbers mean, on this file system and kernel."""
         parts: list[str] = []
         knowledge, claimed, counted = self.knowledge, trimmed.claimed, trimmed.requested
@@ -77,7 +77,7 @@ class TrimLedgerKeeper:
             parts.append("fstrim printed no number")
         elif claimed == 0:
             parts.append(f"0 B: {knowledge.zero if knowledge else 'nothing was offered to the disk'}")
-        elif self._is_whole_size(claimed, counted):
+        elif self._is_file_system_size(claimed, counted):
             self._sizes += 1
             parts.append(f"{_size(claimed)} is the size of the file system, not what was trimmed")
         elif knowledge is not None:
@@ -103,7 +103,7 @@ class TrimLedgerKeeper:
             parts.append(f"fstrim returned {trimmed.rest_s:.0f} s before the disk was idle")
         return "; ".join(parts)
 
-    def _is_whole_size(self, claimed: int, counted: int | None) -> bool:
+    def _is_file_system_size(self, claimed: int, counted: int | None) -> bool:
         file_system_bytes = self.layout.read_file_system_bytes()
         if file_system_bytes is None or counted is None:
             return False
@@ -134,7 +134,7 @@ class TrimLedgerKeeper:
         if len(claims) > 1 and claims[0] and max(claims) - min(claims) <= ALIKE * max(claims):
             sentences.append(
                 f"fstrim -v says the same {_size(claims[0])} each time ({len(claims)} trims)"
-                + self._repeat_reason()
+                + self._same_number_reason()
             )
         elif len(claims) > 1:
             sentences.append("fstrim -v said in turn " + ", ".join(map(_size, claims)))
@@ -150,7 +150,7 @@ class TrimLedgerKeeper:
             sentences.append(self.knowledge.waits)
         return sentences
 
-    def _repeat_reason(self) -> str:
+    def _same_number_reason(self) -> str:
         """Return why the same number came back; the run's own counters have the last word on a vendor's kernel."""
         if self._sizes:
             return ": that is the size of the file system, which does not change with what is trimmed"

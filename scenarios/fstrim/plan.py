@@ -223,7 +223,7 @@ def _planned_variants(asked: TrimRequest, layout: TrimSetup) -> tuple[Variant, .
 
 
 def _planned_steps(
-    asked: TrimRequest, pattern: TrimPattern, trimming: int, prepare_s: float
+    asked: TrimRequest, pattern: TrimPattern, trim_count: int, prepare_s: float
 ) -> tuple[PlannedStep, ...]:
     phase_s = pattern.blocks * (pattern.block_s + pattern.reference_s)
     prepare = PlannedStep("prepare", "write the reference file", prepare_s)
@@ -235,11 +235,11 @@ def _planned_steps(
         PlannedStep("waiting", "idle as long as the trim (control)", pattern.idle_s),
         PlannedStep(IDLE, "measure after idling", phase_s),
     ]
-    if trimming:
+    if trim_count:
         steps += [
             PlannedStep("trim", "trim, and wait until the disk is idle", pattern.idle_s),
             PlannedStep(AFTER, "measure after the trim", phase_s),
-            *(PlannedStep(f"trim{n}", CLOSING[n - 2], pattern.rest_s + 1) for n in range(2, trimming + 1)),
+            *(PlannedStep(f"trim{n}", CLOSING[n - 2], pattern.rest_s + 1) for n in range(2, trim_count + 1)),
         ]
     return tuple(steps)
 

@@ -115,7 +115,7 @@ def round_since(host: Host, layout: TrimSetup, earlier: Sequence[Round]) -> Roun
     timer = _did_timer_run(host, last)
     if not isinstance(now, DiscardCounters):
         return Round(value=0.0, boot_id=boot_id, trim_before=timer, trim_seen_by=TIMER if timer else "")
-    counted, names = _own_discards_and_devices(host, layout, now)
+    counted, names = _discards_and_their_devices(host, layout, now)
     free = layout.read_free_bytes()
     written = discarded = None
     same = last is not None and last.boot_id == boot_id and boot_id != ""
@@ -144,7 +144,7 @@ def round_since(host: Host, layout: TrimSetup, earlier: Sequence[Round]) -> Roun
     )
 
 
-def _own_discards_and_devices(
+def _discards_and_their_devices(
     host: Host, layout: TrimSetup, leaves: DiscardCounters
 ) -> tuple[int | None, str]:
     """The counter of the file system's own devices, and their names; the leaves' where those count nothing."""
@@ -213,7 +213,7 @@ async def measure_one_round(
         if blocks.too_short_text:
             run.emit_note(blocks.too_short_text)
         now = msgspec.structs.replace(finish_round(request, blocks, phase, behind), deleted_bytes=deleted)
-        _note_trim(run, layout, now)
+        _emit_trim_note(run, layout, now)
         lost = ""
         try:
             append_round(path, now)
@@ -227,7 +227,7 @@ async def measure_one_round(
         raise RunRefused(lost)
 
 
-def _note_trim(run: Run, layout: TrimSetup, now: Round) -> None:
+def _emit_trim_note(run: Run, layout: TrimSetup, now: Round) -> None:
     if not now.trim_before:
         return
     trim_text = f"trimmed since the round before, by {now.trim_seen_by}"

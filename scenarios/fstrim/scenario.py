@@ -89,22 +89,22 @@ class TrimSession:
 
     async def run_phases(self) -> None:
         try:
-            await self._measure_phase(BEFORE, "before", "measure before")
+            await self._measure_and_keep_phase(BEFORE, "before", "measure before")
             await self._idle_as_control()
-            await self._measure_phase(IDLE, "idle", "measure after idling")
+            await self._measure_and_keep_phase(IDLE, "idle", "measure after idling")
             if self.layout.no_trim:
                 with self.run.begin_step("trim", "trim") as step:
                     step.skip_step(self.layout.no_trim)
             else:
                 await self._measure_trim("trim", "trim, and wait until the disk is idle", self.pattern.idle_s)
-                await self._measure_phase(AFTER, "after", "measure after the trim")
+                await self._measure_and_keep_phase(AFTER, "after", "measure after the trim")
                 for index in range(self._closing):
                     await self._measure_trim(f"trim{index + 2}", CLOSING[index], 0.0)
         finally:
             self.run.emit(TrimLedger(t=self.run.elapsed_s(), value=tuple(self.ledger.rows)))
         self._emit_results()
 
-    async def _measure_phase(self, name: str, label: ev.Phase, title: str) -> None:
+    async def _measure_and_keep_phase(self, name: str, label: ev.Phase, title: str) -> None:
         with self.run.begin_step(name, title) as step:
             self.ledger.begin_row()
             phase = await self.blocks.measure_phase(name, label)
@@ -121,7 +121,7 @@ class TrimSession:
         """The control: as long as the trim with its settling is given."""
         with self.run.begin_step("waiting", "idle (control)"):
             self.ledger.begin_row()
-            await self._wait_seconds(self.pattern.idle_s, "idling, to see what time alone gives")
+            await self._wait_with_progress(self.pattern.idle_s, "idling, to see what time alone gives")
             self.ledger.end_row("idle")
 
     async def _measure_trim(self, step: str, title: str, pad_to_s: float) -> None:
@@ -139,15 +139,15 @@ class TrimSession:
                         f"trim and settling took {took:.0f} s, the idle control only {pad_to_s:.0f} s: "
                         f"for a fair comparison run it again with --idle {math.ceil(took)}"
                     )
-                await self._wait_seconds(pad_to_s - took, "waiting as long as the idle control did")
+                await self._wait_with_progress(pad_to_s - took, "waiting as long as the idle control did")
             row = self.ledger.end_row(title, trimmed=trimmed)
-            self._note_output(trimmed, row.explained)
+            self._emit_fstrim_output(trimmed, row.explained)
 
-    def _note_output(self, trimmed: TrimOutcome, explained: str) -> None:
+    def _emit_fstrim_output(self, trimmed: TrimOutcome, explained: str) -> None:
         last_line = trimmed.output.splitlines()[-1] if trimmed.output else "(nothing)"
         self.run.emit_note(f"fstrim -v: {last_line}: {explained}")
 
-    async def _wait_seconds(self, seconds: float, text: str) -> None:
+    async def _wait_with_progress(self, seconds: float, text: str) -> None:
         until = self.run.clock.now() + seconds
         while (left := until - self.run.clock.now()) > 1e-6:
             self.run.emit_progress("waiting", text, left)
@@ -180,7 +180,7 @@ class TrimSession:
             changed = f"the control ({control.title}) changed too ({control_change.explain(TREATMENT)})"
             text = f"{changed}: the trim is not the only cause"
             self.run.emit(ev.Guard(t=self.run.elapsed_s(), kind="control", text=text, severity="warning"))
-        why = change.reason or self._why_undecided(change) or ""
+        why = change.reason or self._why_undecided_or_none(change) or ""
         finding = effect_finding(
             self.run_host, self.layout, self.timer, change, control_change, self.doubts, why
         )
@@ -198,13 +198,13 @@ class TrimSession:
             return
         self.run.emit(
             msgspec.structs.replace(
-                with_figures(event, change), reason=change.reason or self._why_undecided(change),
+                with_figures(event, change), reason=change.reason or self._why_undecided_or_none(change),
                 groups=len(self.phases[2].values), seconds=sum(p.seconds for p in self.phases),
                 explain=change.explain(TREATMENT), scope="this stack",
             )
         )  # fmt: skip
 
-    def _why_undecided(self, change: BeforeAfter) -> str | None:
+    def _why_undecided_or_none(self, change: BeforeAfter) -> str | None:
         if not change.is_undecided:
             return None
         wandered = abs((change.idle_ratio or 1.0) - 1)
@@ -269,7 +269,7 @@ class Fstrim(Scenario):
         ledger = TrimLedgerKeeper(run, layout, release if is_present(release) else "")
         try:
             async with AsyncExitStack() as stack:
-                blocks = await self._prepare_blocks(run, plan, layout, asked, pattern, stack, ledger)
+                blocks = await self._prepare_and_warm_up(run, plan, layout, asked, pattern, stack, ledger)
                 if asked.round:
                     await measure_one_round(run, layout, asked, blocks, timer)
                 else:
@@ -277,7 +277,7 @@ class Fstrim(Scenario):
         except StoppedByGuards as why:
             raise RunRefused(f"stopped: {why}") from None
 
-    async def _prepare_blocks(
+    async def _prepare_and_warm_up(
         self,
         run: Run,
         plan: Plan,

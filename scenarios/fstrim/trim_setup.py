@@ -53,7 +53,7 @@ class TrimSetup:
             or self._in_memory_reason()
             or self._set_sizes_and_get_refusal(blocks, phases)
         )
-        self.no_trim = self._swallowed_reason()
+        self.no_trim = self._no_discard_reason()
         if not self.no_trim:
             self.no_trim, self.to_trim = cannot_trim_reason_and_advice(host)
 
@@ -76,7 +76,7 @@ class TrimSetup:
     @property
     def never_trim_reason(self) -> str:
         """Return why no right and no tool would help; empty where one would."""
-        return self._swallowed_reason()
+        return self._no_discard_reason()
 
     def _no_device_reason(self) -> str:
         assert self.placement is not None
@@ -89,7 +89,7 @@ class TrimSetup:
         why = served_by_memory_reason(self.host, self.leaf_names)
         return f"{self.directory}: not applicable, {why}" if why else ""
 
-    def _swallowed_reason(self) -> str:
+    def _no_discard_reason(self) -> str:
         chain = self.chain
         if chain is None:
             return f"{self.directory}: the disk under {self.file_system_type} is not known"

@@ -21,15 +21,15 @@ def fullstack_findings(
     measured: FullstackFigures, verdicts: Sequence[ev.RunVerdict], machine: StreamBounds
 ) -> Iterator[Finding]:
     for stream_limit in measured.limits:
-        yield _limit_finding(stream_limit, measured)
-    yield from _loss_findings(measured, verdicts, machine)
+        yield _stream_limit_finding(stream_limit, measured)
+    yield from _mutual_loss_findings(measured, verdicts, machine)
     yield from _faster_than_copy_findings(measured, verdicts)
     yield from _placement_findings(measured, verdicts)
     yield from _setting_findings(measured, verdicts, machine)
-    yield from _rates_findings(measured)
+    yield from _rates_alone_findings(measured)
 
 
-def _limit_finding(stream_limit: StreamLimit, measured: FullstackFigures) -> Finding:
+def _stream_limit_finding(stream_limit: StreamLimit, measured: FullstackFigures) -> Finding:
     lines = [Evidence(text) for text in stream_limit.evidence]
     for part, of in (
         (DISK, (stream_limit.of_disk, stream_limit.of_disk_ci95)),
@@ -59,7 +59,7 @@ def _limit_finding(stream_limit: StreamLimit, measured: FullstackFigures) -> Fin
     return SAYS.finding("limit", what=WORDS[stream_limit.what], **finding_fields)
 
 
-def _loss_findings(
+def _mutual_loss_findings(
     measured: FullstackFigures, verdicts: Sequence[ev.RunVerdict], bounds: StreamBounds
 ) -> Iterator[Finding]:
     """Yield what each loses to the other, where that is beyond doubt."""
@@ -124,7 +124,7 @@ def _setting_findings(
         yield SAYS.finding("card-mtu", subject=card.name, card=card.name, mtu=card.mtu)
 
 
-def _rates_findings(measured: FullstackFigures) -> Iterator[Finding]:
+def _rates_alone_findings(measured: FullstackFigures) -> Iterator[Finding]:
     """Yield what this host's disk and network do alone: what triage's rates of the same are to be held against."""
     known_levels = [(level, level.side) for level in measured.levels if level.side in (DISK, NETWORK)]
     if known_levels:

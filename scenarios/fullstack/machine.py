@@ -49,7 +49,7 @@ def read_disk_bounds_and_cpus(host: Host, leaves: tuple[str, ...]) -> StreamBoun
     devices = [devices_by_name[name] for name in leaves if name in devices_by_name]
     near, far = _near_and_far_cpus(host, devices)
     bounds = {
-        way: tuple(_disk_bounds(host, devices, kind)) for way, kind in (("out", "rbps"), ("in", "wbps"))
+        way: tuple(_disk_rate_bounds(host, devices, kind)) for way, kind in (("out", "rbps"), ("in", "wbps"))
     }
     return StreamBounds(disk=bounds, near=near, far=far)
 
@@ -66,10 +66,10 @@ def add_card_bounds(host: Host, bounds: StreamBounds, own_address: str) -> Strea
     card = read_nics(host).get(name)
     if card is None:
         return bounds
-    return msgspec.structs.replace(bounds, card=card, network=tuple(_card_bounds(host, card)))
+    return msgspec.structs.replace(bounds, card=card, network=tuple(_card_rate_bounds(host, card)))
 
 
-def _disk_bounds(host: Host, devices: list[BlockDevice], limit_kind: str) -> Iterator[RateBound]:
+def _disk_rate_bounds(host: Host, devices: list[BlockDevice], limit_kind: str) -> Iterator[RateBound]:
     """All leaves work together: their links and caps are summed, where each has one."""
     group = read_cgroup(host)
     limits: tuple[IoLimit, ...] = () if isinstance(group, Absent) else group.io
@@ -87,7 +87,7 @@ def _disk_bounds(host: Host, devices: list[BlockDevice], limit_kind: str) -> Ite
         yield RateBound("disk link", sum(rates), f"{link.kind} {link.now}", link.source)
 
 
-def _card_bounds(host: Host, card: Nic) -> Iterator[RateBound]:
+def _card_rate_bounds(host: Host, card: Nic) -> Iterator[RateBound]:
     if is_present(card.speed_mbit):
         words = f"{card.name}: {card.speed_mbit} Mbit/s"
         yield RateBound("line rate", card.speed_mbit * 1e6 / 8, words, f"/sys/class/net/{card.name}/speed")

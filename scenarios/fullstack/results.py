@@ -112,7 +112,7 @@ class StreamsResult(Result, frozen=True, tag="fullstack.streams/1"):
             for level in value.levels
             if level.copied is not None
         )
-        return (_limits_table(value), table, *map(paragraph_of, (f"network: {value.network}", *lent)))
+        return (_limits_by_direction(value), table, *map(paragraph_of, (f"network: {value.network}", *lent)))
 
     @property
     def rates_alone_by_device(self) -> dict[str, str]:
@@ -130,13 +130,13 @@ class StreamsResult(Result, frozen=True, tag="fullstack.streams/1"):
 
     def section_on_top(self, now: float) -> ReportSection | None:
         return (
-            ReportSection("what limits the streams", (_limits_table(self.value),))
+            ReportSection("what limits the streams", (_limits_by_direction(self.value),))
             if self.value.limits
             else None
         )
 
 
-def _limits_table(value: FullstackFigures) -> Table:
+def _limits_by_direction(value: FullstackFigures) -> Table:
     """A direction a column: its limit, the fastest way, and what the parts do alone."""
     columns = []
     for stream_limit in value.limits:
@@ -147,8 +147,8 @@ def _limits_table(value: FullstackFigures) -> Table:
                 WORDS.get(stream_limit.what, stream_limit.what),
                 _side_label(stream_limit.path),
                 units.format_rate(stream_limit.rate) if fastest is None else _rate_text(fastest),
-                _part_text(stream_limit.of_disk, stream_limit.of_disk_ci95),
-                _part_text(stream_limit.of_network, stream_limit.of_network_ci95),
+                _share_of_part_text(stream_limit.of_disk, stream_limit.of_disk_ci95),
+                _share_of_part_text(stream_limit.of_network, stream_limit.of_network_ci95),
                 *("–" if part is None else _rate_text(part) for part in alone),
             )
         )
@@ -166,7 +166,7 @@ def _rate_text(rate: SideRate) -> str:
     return f"{units.format_rate(rate.rate)} ({low.number if low.unit == high.unit else low} to {high})"
 
 
-def _part_text(ratio: float | None, ci95: tuple[float, float] | None) -> str:
+def _share_of_part_text(ratio: float | None, ci95: tuple[float, float] | None) -> str:
     if ratio is None or ci95 is None:
         return "–"
     return f"{units.format_percent(ratio)} ({units.format_percent_interval(*ci95)})"

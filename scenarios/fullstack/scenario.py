@@ -77,7 +77,7 @@ class Fullstack(Scenario):
             with run.begin_step("connect", "connect the two ends"):
                 bounds = await self._connect_and_find_bounds(run, layout, bench, stack)
             with run.begin_step("measure", "measure and judge"):
-                await _measure_loads(run, layout, bench, bounds, self.watch(run, layout))
+                await _measure_and_judge_loads(run, layout, bench, bounds, self.watch(run, layout))
 
     async def _connect_and_find_bounds(
         self, run: Run, layout: FullstackSetup, bench: StreamBench, stack: AsyncExitStack
@@ -142,7 +142,7 @@ def _side_rate(
     )  # fmt: skip
 
 
-async def _measure_loads(
+async def _measure_and_judge_loads(
     run: Run,
     layout: FullstackSetup,
     bench: StreamBench,

@@ -75,8 +75,8 @@ def verdict_finding(
         severity=severity,
         subject=f"{target.names_text}:{variant}",
         title=SAYS.text(title, **fields) if title else "",
-        evidence=[Evidence(_format_verdict(v)) for v in verdicts],
-        remedy=_choice_remedies(host, target, variant) if faster and not moved else (),
+        evidence=[Evidence(_verdict_with_next_command(v)) for v in verdicts],
+        remedy=_use_scheduler_remedies(host, target, variant) if faster and not moved else (),
         **fields,
     )
 
@@ -90,7 +90,7 @@ def _loads_text(verdicts: Sequence[ev.RunVerdict]) -> str:
     return ", ".join(dict.fromkeys(load_titles))
 
 
-def _format_verdict(verdict: ev.RunVerdict) -> str:
+def _verdict_with_next_command(verdict: ev.RunVerdict) -> str:
     title = mark_if_control(_loads_text([verdict]), control=verdict.control)
     text = f"{title}, {verdict.metric}: {effect_words(verdict)}, {count_noun(verdict.groups, 'group')}"
     seconds = estimate_seconds_to_decide(verdict)
@@ -101,7 +101,7 @@ def _format_verdict(verdict: ev.RunVerdict) -> str:
     return f"{text}; to decide it, in about {format_duration(seconds)}: {alone}"
 
 
-def _choice_remedies(host: Host, target: ScheduledDisks, variant: str) -> tuple[Remedy, ...]:
+def _use_scheduler_remedies(host: Host, target: ScheduledDisks, variant: str) -> tuple[Remedy, ...]:
     remedies: list[Remedy] = []
     for leaf, state in zip(target.leaf_names, target.states, strict=True):
         device = next((d for d in target.devices if d.name == leaf), None)

@@ -48,7 +48,7 @@ def build_plan(host: Host, setup: SchedulerSetup, options: OptionMap, planned: C
             PlannedWrite(device.name, bound, on.directory, endurance_share(device, bound))
             for device in on.devices
         ),
-        differs=_list_switch_effects(schedulers),
+        differs=_sentences_of_switch(schedulers),
         rights=("root",),
         seconds=setup.budget_s + prepare_s + 2.0,
         measuring_s=setup.budget_s,
@@ -66,7 +66,7 @@ def _describe_variant(on: ScheduledDisks, scheduler: str) -> Variant:
     return Variant(id=scheduler, label=scheduler, detail="now, as it is set", facts=facts | state.tunables)
 
 
-def _list_switch_effects(schedulers: Sequence[str]) -> tuple[str, ...]:
+def _sentences_of_switch(schedulers: Sequence[str]) -> tuple[str, ...]:
     """Return what a switch drags along, as far as the compared schedulers do."""
     lines = ["nr_requests: the kernel resets it at every switch"]
     if "bfq" in schedulers:

@@ -50,9 +50,9 @@ def make_scheduler_remedy(
     tuned is needed only where a profile of its own sets a scheduler, which then wins over udev's.
     """
     if is_present(find_tuned_elevator_and_path(host, device)):
-        persistent, undo, warning = _persist_by_tuned(host, device, scheduler)
+        persistent, undo, warning = _tuned_commands_undo_warning(host, device, scheduler)
     else:
-        persistent, undo, warning = _persist_by_udev(device, scheduler, rotational, why)
+        persistent, undo, warning = _udev_commands_undo_warning(device, scheduler, rotational, why)
     module = _MODULES.get(scheduler, "")
     file = f"/etc/modules-load.d/hostdx-{re.sub(r'[^A-Za-z0-9_.-]', '-', device)}.conf"
     return SAYS.remedy(
@@ -68,7 +68,7 @@ def make_scheduler_remedy(
     )
 
 
-def _persist_by_udev(
+def _udev_commands_undo_warning(
     device: str, scheduler: str, rotational: bool | None, why: SchedulerOrigin | None
 ) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     file = RULE.format(re.sub(r"[^A-Za-z0-9_.-]", "-", device))
@@ -84,7 +84,7 @@ def _persist_by_udev(
     )
 
 
-def _persist_by_tuned(
+def _tuned_commands_undo_warning(
     host: Host, device: str, scheduler: str
 ) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     """A profile beside those that are active: none is replaced, none includes itself, one disk is set."""

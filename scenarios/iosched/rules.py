@@ -102,13 +102,13 @@ def check_scheduler_choice(host: Host) -> Iterator[Finding]:
         )
 
 
-def _read_release_and_faults(host: Host) -> tuple[str, tuple[KernelFault, ...]]:
+def _require_release_and_faults(host: Host) -> tuple[str, tuple[KernelFault, ...]]:
     return require_readable(read_kernel(host).release, "the kernel's release"), kernel_faults_of_host(host)
 
 
 def check_known_stall(host: Host) -> Iterator[Finding]:
     """The active scheduler has a known fault in this kernel (knowledge/kernels.toml)."""
-    release, faults = _read_release_and_faults(host)
+    release, faults = _require_release_and_faults(host)
     scheduled = [f for f in faults if f.scheduler]
     if not scheduled:
         return
@@ -148,7 +148,7 @@ def check_known_stall(host: Host) -> Iterator[Finding]:
 
 def check_known_crash(host: Host) -> Iterator[Finding]:
     """Faults of this kernel's block layer whatever the scheduler."""
-    release, faults = _read_release_and_faults(host)
+    release, faults = _require_release_and_faults(host)
     for fault in faults:
         if not fault.scheduler and fault.of == "block":
             yield SAYS.finding(

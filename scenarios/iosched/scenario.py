@@ -82,7 +82,7 @@ class Iosched(Scenario):
     async def _run(self, setup: SchedulerSetup, run: Run) -> None:
         target = setup.target
         assert target is not None, "without one the plan refuses"
-        await self._refuse_a_storm(run)
+        await self._refuse_if_many_tasks_hang(run)
         switcher = Switcher(run, target.leaf_names, target.current)
         try:
             async with own_test_directory(run, target.directory) as private:
@@ -96,16 +96,16 @@ class Iosched(Scenario):
                 )
                 try:
                     await self._prepare_files(run, bench, setup)
-                    await self._measure_loads(run, bench, setup, target, switcher)
+                    await self._measure_jobs(run, bench, setup, target, switcher)
                 finally:
                     try:
                         await bench.close()
                     finally:
                         await switcher.switch_back()
         finally:
-            self._report_restoration(run, switcher)
+            self._emit_restore_findings(run, switcher)
 
-    async def _refuse_a_storm(self, run: Run) -> None:
+    async def _refuse_if_many_tasks_hang(self, run: Run) -> None:
         first = await asyncio.to_thread(find_blocked_tasks, run.host)
         if not is_present(first) or not first.tasks:
             return
@@ -122,7 +122,7 @@ class Iosched(Scenario):
             await bench.prepare_files(setup.mixes, step.report_written)
             await bench.wait_until_settled()
 
-    async def _measure_loads(
+    async def _measure_jobs(
         self, run: Run, bench: MixedBench, setup: SchedulerSetup, target: ScheduledDisks, switcher: Switcher
     ) -> None:
         budget = TimeBudget(setup.budget_s, run.clock)
@@ -150,7 +150,7 @@ class Iosched(Scenario):
                 pace = max(pace, pace_factor_of(job.workload, blocks, run.clock.now() - began_s))
                 by_variant.setdefault(job.variant, []).extend(verdicts)
                 for variant_bench in compared:
-                    self._report_onset(run, target, job, variant_bench.variant, blocks)
+                    self._emit_onset_finding(run, target, job, variant_bench.variant, blocks)
                 held = writers_reached_bound_finding(
                     target.names_text,
                     job,
@@ -159,7 +159,7 @@ class Iosched(Scenario):
                 if held is not None:
                     held_back.append(held)
         await switcher.switch_back()
-        self._report_findings(run, target, by_variant, switcher)
+        self._emit_findings(run, target, by_variant, switcher)
         for held in held_back:
             run.emit_finding(held)
 
@@ -181,7 +181,7 @@ class Iosched(Scenario):
         bytes_for_it = bench.budget.left_bytes * own / (own + later)
         return min(seconds, bytes_for_it / (job.write_rate * job.mix.writer_count))
 
-    def _report_onset(
+    def _emit_onset_finding(
         self, run: Run, target: ScheduledDisks, job: PairLoad, variant: str, blocks: list[ev.Block]
     ) -> None:
         lead = job.workload.metrics[0]
@@ -192,7 +192,7 @@ class Iosched(Scenario):
         if finding is not None:
             run.emit_finding(finding)
 
-    def _report_findings(
+    def _emit_findings(
         self, run: Run, target: ScheduledDisks, by_variant: dict[str, list[ev.RunVerdict]], switcher: Switcher
     ) -> None:
         for variant, verdicts in by_variant.items():
@@ -205,7 +205,7 @@ class Iosched(Scenario):
             if extra is not None:
                 run.emit_finding(extra)
 
-    def _report_restoration(self, run: Run, switcher: Switcher) -> None:
+    def _emit_restore_findings(self, run: Run, switcher: Switcher) -> None:
         with run.begin_step("restore", "check the queue"):
             for finding in switcher.untouched.build_findings():
                 run.emit_finding(finding)

@@ -97,10 +97,10 @@ def choose_scheduler_setup(host: Host, options: OptionMap, *, has_root: bool) ->
     needed = sum(needed_seconds(job.workload) for job in jobs)
     budget = options.as_number("budget") or default_budget_s(needed)
     if jobs and not why_not:
-        _check_budget(budget, [job.workload for job in jobs if job.variant == variants[0]], needed)
+        _refuse_too_short_budget(budget, [job.workload for job in jobs if job.variant == variants[0]], needed)
     jobs = _allot_seconds(jobs, budget)
-    most = options.as_integer("most-written") or _default_write_bytes(jobs, files)
-    rate = _choose_write_rate(jobs, most - files)
+    most = options.as_integer("most-written") or _default_write_limit(jobs, files)
+    rate = _write_bytes_per_s(jobs, most - files)
     return SchedulerSetup(
         target=disks,
         variants=variants,
@@ -120,7 +120,7 @@ def default_budget_s(needed_s: float) -> float:
     return max(DEFAULT_BUDGET_S, 30.0 * math.ceil(needed_s / 30))
 
 
-def _check_budget(budget_s: float, first_pair: Sequence[Workload], needed_s: float) -> None:
+def _refuse_too_short_budget(budget_s: float, first_pair: Sequence[Workload], needed_s: float) -> None:
     least = least_budget_s(first_pair)
     if budget_s < least:
         raise UsageError(
@@ -146,7 +146,7 @@ def _writing_jobs_with_time(jobs: Sequence[PairLoad]) -> list[PairLoad]:
     return [job for job in jobs if job.mix.has_writers and job.allotted_s]
 
 
-def _default_write_bytes(jobs: Sequence[PairLoad], files: int) -> int:
+def _default_write_limit(jobs: Sequence[PairLoad], files: int) -> int:
     """Enough to press for the fewest groups, in whole GiB; never less than for any run, never above 64 GiB."""
     pressing = (
         PRESSING_RATE * sum(needed_seconds(j.workload) for j in _writing_jobs_with_time(jobs)) / SPARE_BYTES
@@ -155,7 +155,7 @@ def _default_write_bytes(jobs: Sequence[PairLoad], files: int) -> int:
     return min(MAX_PRESSING_BYTES, max(MAX_WRITTEN_BYTES, wanted))
 
 
-def _choose_write_rate(jobs: Sequence[PairLoad], bytes_left: int) -> int:
+def _write_bytes_per_s(jobs: Sequence[PairLoad], bytes_left: int) -> int:
     """Bytes a second for all writers of a load together. Rather fewer groups than writers that press nobody."""
     writing = _writing_jobs_with_time(jobs)
     if not writing:
@@ -165,12 +165,12 @@ def _choose_write_rate(jobs: Sequence[PairLoad], bytes_left: int) -> int:
     return max(SLOWEST_RATE, int(max(lasting, min(PRESSING_RATE, fewest))))
 
 
-def _limit_writers(job: PairLoad, total_rate: int, pairs: int, size: int, directory: str) -> PairLoad:
+def _limit_writers(job: PairLoad, bytes_per_s: int, pairs: int, size_bytes: int, directory: str) -> PairLoad:
     """With the total_rate of each of its writers, in the command that would measure the same as well."""
     if not job.mix.writer_count:
         return job
-    own = max(1, total_rate // job.mix.writer_count)
-    held_workload = build_workload(job.mix, job.variant, pairs, size, directory, own)
+    own = max(1, bytes_per_s // job.mix.writer_count)
+    held_workload = build_workload(job.mix, job.variant, pairs, size_bytes, directory, own)
     return msgspec.structs.replace(job, write_rate=own, workload=held_workload)
 
 

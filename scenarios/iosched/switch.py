@@ -160,10 +160,10 @@ class Switcher:
             await self.switch_back()
             self.check_and_record_states(self.current)
             if scheduler != self.current:
-                await self._leave_for(scheduler)
+                await self._switch_from_current_to(scheduler)
         self.check_and_record_states(scheduler)
 
-    async def _leave_for(self, scheduler: str) -> None:
+    async def _switch_from_current_to(self, scheduler: str) -> None:
         self.untouched.record_foreign_changes()
         self.active = scheduler
         for leaf in self.leaves:
@@ -205,9 +205,9 @@ class Switcher:
         if scheduler not in self.states_by_scheduler:
             self.states_by_scheduler[scheduler] = tuple(s for s in states if is_present(s))
             for state in self.states_by_scheduler[scheduler]:
-                self._record_settings(state, scheduler)
+                self._emit_setting_facts(state, scheduler)
 
-    def _record_settings(self, state: SchedulerState, scheduler: str) -> None:
+    def _emit_setting_facts(self, state: SchedulerState, scheduler: str) -> None:
         """What comes along with a scheduler: its settings, the depth, write-back throttling."""
         subject, base = f"disk:{state.device}", queue_folder_of(state.device)
         for name, value in (("nr_requests", state.nr_requests), ("wbt_lat_usec", state.wbt_lat_usec)):

@@ -51,10 +51,10 @@ class BenchmarkFigures:
 
 
 def build_findings(plan: Plan, figures: BenchmarkFigures) -> list[Finding]:
-    return [_recorded_finding(plan, figures), *_unsteady_findings(plan, figures)]
+    return [_figures_recorded_finding(plan, figures), *_unsteady_findings(plan, figures)]
 
 
-def _recorded_finding(plan: Plan, figures: BenchmarkFigures) -> Finding:
+def _figures_recorded_finding(plan: Plan, figures: BenchmarkFigures) -> Finding:
     errors = sorted(e for key in figures.values if (e := figures.relative_mean_error(*key)) is not None)
     middle = (
         f" (half have a standard error below {format_percent(errors[len(errors) // 2])})" if errors else ""
@@ -64,11 +64,11 @@ def _recorded_finding(plan: Plan, figures: BenchmarkFigures) -> Finding:
         figures=len(figures.values),
         rounds=count_noun(figures.rounds, "round"),
         middle=middle,
-        evidence=[Evidence(line) for line in _list_figures(plan, figures)],
+        evidence=[Evidence(line) for line in _figure_sentences(plan, figures)],
     )
 
 
-def _list_figures(plan: Plan, figures: BenchmarkFigures) -> Iterable[str]:
+def _figure_sentences(plan: Plan, figures: BenchmarkFigures) -> Iterable[str]:
     """`system call: 4.47 M calls/s on one CPU, 8.4 M calls/s on all (1.9 ×)`."""
     for workload in plan.workloads:
         unit = workload.metrics[0].unit

@@ -23,19 +23,19 @@ THP = "/sys/kernel/mm/transparent_hugepage"
 
 def read_fingerprint(host: Host, placement: DirectoryPlacement | None) -> Iterator[FactOrUnread]:
     """`placement`: where the files of the measurement lie; None where only CPU and network are measured."""
-    yield from _read_kernel(host)
-    yield from _read_security(host)
-    yield from _read_machine(host)
-    yield from _read_userland(host)
-    mine = _cpus_allowed(read_allowed_resources(host).cpus, read_cpu_topology(host).online)
+    yield from _kernel_facts(host)
+    yield from _security_facts(host)
+    yield from _bios_and_machine_facts(host)
+    yield from _userland_facts(host)
+    mine = _all_or_allowed_cpus(read_allowed_resources(host).cpus, read_cpu_topology(host).online)
     yield make_fact("limits", "cpus_allowed", mine, "/proc/self/status Cpus_allowed_list")
     for name, value in speed_relevant_sysctls(host).items():
         yield make_fact("sysctl", name, value, sysctl_path(name))
     if placement is not None:
-        yield from _read_directory(host, placement)
+        yield from _directory_facts(host, placement)
 
 
-def _read_kernel(host: Host) -> Iterator[FactOrUnread]:
+def _kernel_facts(host: Host) -> Iterator[FactOrUnread]:
     build = kernel_build(host)
     yield make_fact("kernel", "preemption", build.preemption, build.source)
     yield make_fact("kernel", "clock_source", build.clock_source, "clocksource0/current_clocksource")
@@ -60,7 +60,7 @@ def _read_kernel(host: Host) -> Iterator[FactOrUnread]:
         yield make_fact("cpu", name, host.read_word(path), path)
 
 
-def _read_security(host: Host) -> Iterator[FactOrUnread]:
+def _security_facts(host: Host) -> Iterator[FactOrUnread]:
     settings = read_security(host)
     if isinstance(settings.mitigations, Absent):
         yield make_fact("mitigation", "all", settings.mitigations, VULNERABILITIES)
@@ -73,7 +73,7 @@ def _read_security(host: Host) -> Iterator[FactOrUnread]:
     yield make_fact("security", "seccomp_filters", settings.seccomp_filters, "/proc/self/status")
 
 
-def _read_machine(host: Host) -> Iterator[FactOrUnread]:
+def _bios_and_machine_facts(host: Host) -> Iterator[FactOrUnread]:
     bios = read_firmware(host)
     for subject, name, value, file in (
         ("bios", "vendor", bios.vendor, "bios_vendor"),
@@ -86,14 +86,14 @@ def _read_machine(host: Host) -> Iterator[FactOrUnread]:
     yield make_fact("cpu", "microcode", bios.microcode, "/proc/cpuinfo")
 
 
-def _cpus_allowed(mine: frozenset[int] | Absent, online: frozenset[int]) -> str | Absent:
+def _all_or_allowed_cpus(mine: frozenset[int] | Absent, online: frozenset[int]) -> str | Absent:
     """`all` that are online, or which: so that hosts of another size do not differ in it."""
     if isinstance(mine, Absent):
         return mine
     return "all" if mine >= online else format_cpu_list(mine)
 
 
-def _read_userland(host: Host) -> Iterator[FactOrUnread]:
+def _userland_facts(host: Host) -> Iterator[FactOrUnread]:
     environment = read_userland(host)
     for name, version in environment.libraries.items():
         yield make_fact("system", name, version, "the running interpreter")
@@ -107,7 +107,7 @@ def _read_userland(host: Host) -> Iterator[FactOrUnread]:
     yield make_fact("tuned", "profile", environment.tuned, "/etc/tuned/active_profile")
 
 
-def _read_directory(host: Host, place: DirectoryPlacement) -> Iterator[FactOrUnread]:
+def _directory_facts(host: Host, place: DirectoryPlacement) -> Iterator[FactOrUnread]:
     """The measured directory by what it is: mount points and device names differ from host to host.
 
     `devices` are the names all the same: they tell which disks' facts are of the measured place, and are not compared.

@@ -52,14 +52,14 @@ _OTHER_MAKE = re.compile(r"\b(?:aarch64|arm64|armv\w+|ppc64\w*|s390x?|riscv64|lo
 _ATA = re.compile(r"\bata\d+(?:\.\d+)?: (?:exception|SATA link down|failed command|hard resetting link)")
 
 
-def _make_probe(read: Callable[[Host], T | Absent], met: Callable[[T], object], says: str) -> Probe:
+def _make_probe(read: Callable[[Host], T | Absent], met: Callable[[T], object], words: str) -> Probe:
     """Return whether what is read meets it, in these words."""
 
     def answer_probe(host: Host) -> Answer:
         reading = read(host)
         if isinstance(reading, Absent):
             return reading
-        return says.format(reading) if met(reading) else ""
+        return words.format(reading) if met(reading) else ""
 
     return answer_probe
 
@@ -144,7 +144,7 @@ def find_spinning_raid5_threads(host: Host) -> Answer:
         return ""
     wait_until_after(look_s, LOOK_S)
     seconds = time.monotonic() - look_s
-    after = _array_threads(host)
+    after = _array_threads_and_ticks(host)
     busy = [
         name
         for pid, (name, ticks) in after.items()
@@ -153,7 +153,7 @@ def find_spinning_raid5_threads(host: Host) -> Answer:
     return f"{', '.join(busy)} takes a CPU" if busy else ""
 
 
-def _array_threads(host: Host) -> dict[str, tuple[str, int]]:
+def _array_threads_and_ticks(host: Host) -> dict[str, tuple[str, int]]:
     threads = {}
     for path in host.glob_paths("/proc/[0-9]*/stat"):
         stat = read_stat(host, path)
@@ -162,7 +162,7 @@ def _array_threads(host: Host) -> dict[str, tuple[str, int]]:
     return threads
 
 
-def _file_system(kind: str, name: str, host: Host) -> Answer:
+def _where_mounted(kind: str, name: str, host: Host) -> Answer:
     table = read_mounts(host)
     if isinstance(table, Absent):
         return table
@@ -189,7 +189,7 @@ def ata_errors(host: Host) -> Answer:
 
 
 def iowait_idle_disks(host: Host) -> Answer:
-    iowait = _measure_iowait_words_and_busy_share(host)
+    iowait = _iowait_words_and_busiest_share(host)
     if isinstance(iowait, Absent):
         return iowait
     waiting, busiest = iowait
@@ -215,11 +215,11 @@ def _first_counters(host: Host) -> HostCounters:
 
 @compute_once_if_static
 def _first_array_threads(host: Host) -> tuple[float, dict[str, tuple[str, int]]]:
-    return time.monotonic(), _array_threads(host)
+    return time.monotonic(), _array_threads_and_ticks(host)
 
 
 @compute_once_per_host
-def _measure_iowait_words_and_busy_share(host: Host) -> tuple[str, float] | Absent:
+def _iowait_words_and_busiest_share(host: Host) -> tuple[str, float] | Absent:
     """The share of I/O wait in words where it is high, and how busy the busiest disk was. Looked at once a host."""
     if not host.live:
         return Absent("a capture does not show what the CPUs wait for now", "captured", "/proc/stat")
@@ -267,12 +267,12 @@ NEEDS: dict[str, Probe] = {
     ),
     "smt": _make_probe(lambda host: read_cpu(host).smt, lambda word: word == "on", "two threads a core"),
     "raid5": parity_arrays_text,
-    "xfs": partial(_file_system, "xfs", "XFS"),
-    "ext4": partial(_file_system, "ext4", "ext4"),
+    "xfs": partial(_where_mounted, "xfs", "XFS"),
+    "ext4": partial(_where_mounted, "ext4", "ext4"),
     "sata-link-sleeps": sata_link_sleeps,
 }
 SYMPTOMS: dict[str, Probe] = {
-    "iowait": _make_probe(_measure_iowait_words_and_busy_share, lambda iowait: iowait[0], "{0[0]}"),
+    "iowait": _make_probe(_iowait_words_and_busiest_share, lambda iowait: iowait[0], "{0[0]}"),
     "iowait-idle-disks": iowait_idle_disks,
     "hypervisor": _make_probe(
         lambda host: read_virtualisation(host).hypervisor, bool, "a virtual machine ({})"
@@ -298,7 +298,7 @@ def check_known_faults(host: Host) -> Iterator[Finding]:
         met = [NEEDS[need](host) for need in fault.needs if need in NEEDS]
         if any(answer == "" for answer in met):
             continue
-        symptom = _check_symptom(fault, host)
+        symptom = _symptom_words(fault, host)
         unmet = next((answer for answer in met if isinstance(answer, Absent)), None)
         if unmet is not None and symptom != "":  # a symptom counts only where the fault is known to apply
             symptom = unmet
@@ -320,7 +320,7 @@ def check_known_faults(host: Host) -> Iterator[Finding]:
         require_readable(Absent("; ".join(unknown)), f"whether these faults of {release} affect this host")
 
 
-def _check_symptom(fault: KernelFault, host: Host) -> str | Absent:
+def _symptom_words(fault: KernelFault, host: Host) -> str | Absent:
     if not fault.symptom:
         return Absent("no fact that can be read shows it", "unsupported")
     probe = SYMPTOMS.get(fault.symptom)

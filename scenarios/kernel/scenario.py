@@ -90,7 +90,7 @@ class KernelScenario(Scenario):
             directories = [layout.directory_path] if layout.fit is not None else []
             watch = watch_for(run, layout.leaf_devices, directories=directories)
             await watch.look_before_first_block()
-            figures = await _Rounds(run, plan, layout, battery, watch).measure()
+            figures = await _BenchmarkRounds(run, plan, layout, battery, watch).measure()
         for finding in build_findings(plan, figures):
             run.emit_finding(finding)
 
@@ -119,7 +119,7 @@ class KernelScenario(Scenario):
         return battery
 
 
-class _Rounds:
+class _BenchmarkRounds:
     """Round after round of all loads, each round in a new random order, until the budget is spent."""
 
     def __init__(
@@ -168,7 +168,7 @@ class _Rounds:
                 try:
                     slice_ = await self.battery.measure_slice(load, slot)
                 except MeasurementInvalid as why:
-                    self._drop_load(load, slot, str(why))
+                    self._drop_load_with_note(load, slot, str(why))
                     continue
                 measured.append((load, slot, slice_))
                 self._emit_block(number, load, slot, slice_)
@@ -193,7 +193,7 @@ class _Rounds:
             )
         self.figures.add(measured, disturbed=bool(disturbed))
 
-    def _drop_load(self, load: str, slot: Slot, why: str) -> None:
+    def _drop_load_with_note(self, load: str, slot: Slot, why: str) -> None:
         self.figures.dropped_reasons[load, slot] = why
         self.run.emit_note(f"{self.titles[load]} ({slot}) is no longer measured: {why}")
 

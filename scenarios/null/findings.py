@@ -48,8 +48,8 @@ def build_findings(
     return null_findings
 
 
-def _resolution_finding(answer: NullAnswer, culprits: Sequence[str], clean: bool) -> Finding:
-    """`clean`: nothing was called different, so how small an effect shows is the run's answer."""
+def _resolution_finding(answer: NullAnswer, culprits: Sequence[str], none_different: bool) -> Finding:
+    """`none_different`: nothing was called different, so how small an effect shows is the run's answer."""
     evidence = [Evidence(_format_effect(r), source="null") for r in answer.reaches]
     evidence += [Evidence(text, source="guard") for text in culprits]
     worst, reach = answer.coarsest_resolution, answer.coarsest_load
@@ -67,7 +67,7 @@ def _resolution_finding(answer: NullAnswer, culprits: Sequence[str], clean: bool
         "resolution",
         severity=severity,
         subject=answer.directory,
-        answers=clean,
+        answers=none_different,
         answer=answer_text,
         left_out=format_left_out(answer),
         evidence=evidence,

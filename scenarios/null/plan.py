@@ -61,7 +61,7 @@ def make_plan_and_setup(
         actions=(make_directory_action(host, place.directory_path),) if place.fit else (),
         writes=_plan_writes(place),
         rights=(f"write permission in {place.directory_path}",) if place.fit else (),
-        seconds=budget + _prepare_s(place),
+        seconds=budget + _seconds_to_prepare(place),
         measuring_s=budget,
         sentences=_list_sentences(place),
         left_out=(f"storage: {place.refusal}",) if place.refusal else (),
@@ -70,13 +70,13 @@ def make_plan_and_setup(
     return plan, place
 
 
-def _file_bytes(place: NullDirectory) -> int:
+def _two_files_bytes(place: NullDirectory) -> int:
     """A file that is read and one that is written, the same for both variants."""
     return prepared_bytes(place.size_bytes, STORAGE) if place.fit else 0
 
 
-def _prepare_s(place: NullDirectory) -> float:
-    return guess_seconds_to_write(_file_bytes(place)) + 1.0 if place.fit else 1.0
+def _seconds_to_prepare(place: NullDirectory) -> float:
+    return guess_seconds_to_write(_two_files_bytes(place)) + 1.0 if place.fit else 1.0
 
 
 def _plan_steps(
@@ -85,7 +85,7 @@ def _plan_steps(
     measured = tuple(PlannedStep(w.id, w.title, budget / len(workloads)) for w in workloads)
     if place.fit is None:
         return measured
-    return (PlannedStep("prepare", "write the test files", _prepare_s(place)), *measured)
+    return (PlannedStep("prepare", "write the test files", _seconds_to_prepare(place)), *measured)
 
 
 def _plan_writes(place: NullDirectory) -> tuple[PlannedWrite, ...]:
@@ -98,7 +98,7 @@ def _plan_writes(place: NullDirectory) -> tuple[PlannedWrite, ...]:
 
 def max_written_bytes(place: NullDirectory) -> int:
     """The files, and as much again as half a minute of synced writes can need on a fast disk."""
-    return max(MAX_WRITTEN_BYTES, 2 * _file_bytes(place))
+    return max(MAX_WRITTEN_BYTES, 2 * _two_files_bytes(place))
 
 
 def _list_sentences(place: NullDirectory) -> tuple[str, ...]:
@@ -108,7 +108,7 @@ def _list_sentences(place: NullDirectory) -> tuple[str, ...]:
     return (
         STOPS_ITSELF,
         MAY_BE_LEFT_OUT,
-        f"{format_size(_file_bytes(place))} of this are the test files (unnamed, so that nothing is left after a "
+        f"{format_size(_two_files_bytes(place))} of this are the test files (unnamed, so that nothing is left after a "
         "crash); the rest is the limit of the synced writes",
         *place.fit.notes,
     )

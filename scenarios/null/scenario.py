@@ -63,7 +63,7 @@ class Null(Scenario):
         if place.refusal:
             run.emit_note(f"only the CPU is measured: {place.refusal}")
         async with AsyncExitStack() as stack:
-            benches = await self._prepare_benches(run, place, stack)
+            benches = await self._prepare_two_benches(run, place, stack)
             watch = watch_for(
                 run, place.leaf_devices, directories=[place.directory_path] if place.fit else []
             )
@@ -87,7 +87,7 @@ class Null(Scenario):
             await measure_loads(run, budget, entries, family=len(entries))
         _report_result(run, place, plan.workloads, [verdicts[w.id] for w in plan.workloads], blamed)
 
-    async def _prepare_benches(
+    async def _prepare_two_benches(
         self, run: Run, place: NullDirectory, stack: AsyncExitStack
     ) -> list[StorageBench]:
         """Two benches; with a directory both on the same files there."""

@@ -53,15 +53,15 @@ def cpu_findings(result: CpuResult, around: CpuConditions) -> Iterator[Finding]:
     yield from _quota_findings(result, around)
     yield from _steal_findings(around)
     yield from _competitor_findings(result, around)
-    yield from _frequency_findings(result, around)
-    yield from _scaling_findings(result, around)
+    yield from _low_frequency_findings(result, around)
+    yield from _poor_scaling_findings(result, around)
 
 
 def _quota_findings(result: CpuResult, around: CpuConditions) -> Iterator[Finding]:
     """The CPU quota that the CPUs were measured under: how often it was reached."""
     if around.quota_cores is None:
         return
-    quota = _make_quota(result, around)
+    quota = _session_quota(result, around)
     speaks = _is_held_back_by_quota(result, around)
     if not quota.is_below_host and not speaks:
         return  # as much as there is
@@ -91,7 +91,7 @@ def _quota_findings(result: CpuResult, around: CpuConditions) -> Iterator[Findin
     )
 
 
-def _make_quota(result: CpuResult, around: CpuConditions) -> SessionQuota:
+def _session_quota(result: CpuResult, around: CpuConditions) -> SessionQuota:
     return SessionQuota(
         cores=around.quota_cores or 0.0,
         cpus=around.cpus or len(result.share),
@@ -103,7 +103,7 @@ def _make_quota(result: CpuResult, around: CpuConditions) -> SessionQuota:
 def _is_held_back_by_quota(result: CpuResult, around: CpuConditions) -> bool:
     if around.quota_cores is None:
         return False
-    reached = _make_quota(result, around).throttled_share or 0.0
+    reached = _session_quota(result, around).throttled_share or 0.0
     return (around.quota_held_s or 0.0) > QUOTA_SPEAKS * result.seconds or reached > QUOTA_SPEAKS
 
 
@@ -159,7 +159,7 @@ def _competitor_findings(result: CpuResult, around: CpuConditions) -> Iterator[F
     )
 
 
-def _frequency_findings(result: CpuResult, around: CpuConditions) -> Iterator[Finding]:
+def _low_frequency_findings(result: CpuResult, around: CpuConditions) -> Iterator[Finding]:
     highest, limit, reached = around.highest_khz, around.limited_khz, _reached_khz(result)
     met = () if reached is None else (_all_cores_clock_line(result.clocked),)
     if limit is not None and highest:
@@ -171,7 +171,7 @@ def _frequency_findings(result: CpuResult, around: CpuConditions) -> Iterator[Fi
             "cpu-frequency",
             reached=_format_ghz(reached),
             highest=_format_ghz(highest),
-            because=_explain_low_frequency(around),
+            because=_low_frequency_cause(around),
             evidence=met,
             remedy=(SAYS.remedy(_HELD_REMEDY.get(around.held_by, "full-clock")),) if around.held_by else (),
         )
@@ -206,7 +206,7 @@ def _all_cores_clock_line(clock: AllCoresClock) -> Evidence:
     )
 
 
-def _explain_low_frequency(around: CpuConditions) -> str:
+def _low_frequency_cause(around: CpuConditions) -> str:
     if around.held_by:
         return f": {HELD[around.held_by]}"
     limit, power = around.power_limit_w, around.power_w
@@ -217,7 +217,7 @@ def _explain_low_frequency(around: CpuConditions) -> str:
     return ""
 
 
-def _scaling_findings(result: CpuResult, around: CpuConditions) -> Iterator[Finding]:
+def _poor_scaling_findings(result: CpuResult, around: CpuConditions) -> Iterator[Finding]:
     """By the calm rates: what others took away is not the hardware's."""
     rows = [r for r in result.rows if r.of_n is not None and r.of_n.high is not None]
     slow = [r for r in rows if r.of_n is not None and (r.of_n.high or 1.0) < SCALING_SPEAKS]
@@ -236,7 +236,7 @@ def _scaling_findings(result: CpuResult, around: CpuConditions) -> Iterator[Find
         clock=clock,
         limit=limit,
         evidence=[
-            SAYS.evidence("scaling", load=r.load.title, interval=_interval_text(r.of_n))
+            SAYS.evidence("scaling", load=r.load.title, interval=_percent_with_interval(r.of_n))
             for r in slow
             if r.of_n
         ],
@@ -375,7 +375,7 @@ def _format_ghz(khz: int) -> str:
     return units.format_frequency(khz * 1000.0)
 
 
-def _interval_text(figure: RoundsFigure) -> str:
+def _percent_with_interval(figure: RoundsFigure) -> str:
     if figure.low is None or figure.high is None:
         return units.format_percent(figure.value)
     return (

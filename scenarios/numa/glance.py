@@ -33,14 +33,14 @@ def glance(host: Host) -> Iterator[FactOrUnread]:
         else Fact("numa", "setting", setting.setting_text, ROOT)
     )
     if shape.places_are_nodes and (len(shape.places) > 1 or shape.devices):
-        yield from _list_nodes(shape)
+        yield from _node_and_device_facts(shape)
     if shape.allowed:
         yield Fact("cpu", "allowed", shape.allowed, "/proc/self/status")
 
 
-def _list_nodes(shape: MachineShape) -> Iterator[FactOrUnread]:
+def _node_and_device_facts(shape: MachineShape) -> Iterator[FactOrUnread]:
     for place in shape.places[:MAX_SHOWN_NODES]:
-        yield from _describe_node(shape, place)
+        yield from _node_facts(shape, place)
     if len(shape.places) > MAX_SHOWN_NODES:
         yield Fact("numa", "more_nodes", len(shape.places) - MAX_SHOWN_NODES, ROOT)
     elsewhere: list[Json] = [d.name for d in shape.devices if d.node is None]
@@ -48,7 +48,7 @@ def _list_nodes(shape: MachineShape) -> Iterator[FactOrUnread]:
         yield Fact("numa", "devices_without_node", elsewhere[:32], "/sys/bus/pci/devices/*/numa_node")
 
 
-def _describe_node(shape: MachineShape, place: NodeOrSocket) -> Iterator[FactOrUnread]:
+def _node_facts(shape: MachineShape, place: NodeOrSocket) -> Iterator[FactOrUnread]:
     name, folder = f"node:{place.number}", f"{ROOT}/node{place.number}"
     yield Fact(name, "cpus", place.cpus or "none", f"{folder}/cpulist")
     if place.memory_bytes is not None:

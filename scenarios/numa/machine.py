@@ -99,9 +99,9 @@ def read_machine(host: Host) -> MachineShape:
     may = read_allowed_resources(host)
     limited = is_present(may.cpus) and bool(placed.online) and not placed.online <= may.cpus
     cache_table = read_caches(host)
-    parts = _Parts(placed, cache_table if is_present(cache_table) else (), _kinds_of_cores(host))
+    parts = _PlaceParts(placed, cache_table if is_present(cache_table) else (), _kinds_of_cores(host))
     quota = may.quota_cores
-    modules = _has_amd_modules(read_cpuinfo(host))
+    modules = _is_amd_bulldozer(read_cpuinfo(host))
     return MachineShape(
         model=processor.model if is_present(processor.model) else arm_core_names(host) or None,
         sockets=processor.sockets if is_present(processor.sockets) else None,
@@ -125,13 +125,13 @@ def read_machine(host: Host) -> MachineShape:
         nodes_with_cpus=table.with_cpus if believed and is_present(table) else None,
         doubt=table.doubt if is_present(table) else "",
         distance_doubt=table.distance_doubt if is_present(table) else "",
-        smt="" if modules else _smt_state(host, processor),
+        smt="" if modules else _smt_on_or_switch(host, processor),
         modules=modules,
-        setting=_explain_node_setting(read_nodes_per_socket(host)),
+        setting=_node_setting_if_special(read_nodes_per_socket(host)),
     )
 
 
-def _smt_state(host: Host, processor: Cpu) -> str:
+def _smt_on_or_switch(host: Host, processor: Cpu) -> str:
     """On where some core has several threads online; else by the kernel's switch, which older kernels do not have."""
     if any(size > 1 for size in processor.threads_per_core):
         return "on"
@@ -139,12 +139,12 @@ def _smt_state(host: Host, processor: Cpu) -> str:
     return _SWITCH.get(switch.strip(), "") if is_present(switch) else ""
 
 
-def _has_amd_modules(info: list[dict[str, str]]) -> bool:
+def _is_amd_bulldozer(info: list[dict[str, str]]) -> bool:
     first = next(iter(info), {})
     return (first.get("vendor_id"), first.get("cpu family")) == ("AuthenticAMD", "21")
 
 
-def _explain_node_setting(setting: NodesPerSocket | Absent) -> str:
+def _node_setting_if_special(setting: NodesPerSocket | Absent) -> str:
     """Nothing where a node a socket is all that there is to say."""
     if isinstance(setting, Absent) or (
         setting.value == 1 and setting.scheme in ("nodes per socket", "node per die")
@@ -158,7 +158,7 @@ def _cpus_without_node(table: NumaTable, placed: CpuTopology) -> frozenset[int]:
     return placed.online - node_cpus if node_cpus else node_cpus
 
 
-class _Parts(NamedTuple):
+class _PlaceParts(NamedTuple):
     """Of which the places are made; `kinds`: CPU -> kind of its core, on a hybrid processor."""
 
     placed: CpuTopology
@@ -181,11 +181,11 @@ class _Parts(NamedTuple):
         return tuple(sorted(sizes.items(), reverse=True))
 
 
-def _make_nodes(table: NumaTable, parts: _Parts) -> tuple[NodeOrSocket, ...]:
+def _make_nodes(table: NumaTable, parts: _PlaceParts) -> tuple[NodeOrSocket, ...]:
     return tuple(_make_node(node, parts, not table.distance_doubt) for node in table.nodes)
 
 
-def _make_node(node: NumaNode, parts: _Parts, distances: bool) -> NodeOrSocket:
+def _make_node(node: NumaNode, parts: _PlaceParts, with_distances: bool) -> NodeOrSocket:
     return NodeOrSocket(
         number=node.number,
         sockets=tuple(sorted({parts.placed.ids[n] for n in node.cpus if n in parts.placed.ids})),
@@ -193,12 +193,12 @@ def _make_node(node: NumaNode, parts: _Parts, distances: bool) -> NodeOrSocket:
         cores=parts.core_groups(node.cpus),
         caches=parts.last_level(node.cpus),
         memory_bytes=node.memory_bytes if is_present(node.memory_bytes) else None,
-        distances=node.distances if distances else (),
+        distances=node.distances if with_distances else (),
         kind=node.kind,
     )
 
 
-def _make_sockets(parts: _Parts) -> tuple[NodeOrSocket, ...]:
+def _make_sockets(parts: _PlaceParts) -> tuple[NodeOrSocket, ...]:
     placed = parts.placed
     sets = distinct_sets(placed.sockets) or ((placed.online,) if placed.online else ())
     return tuple(
@@ -229,11 +229,11 @@ def _make_devices(devices: tuple[PciDevice, ...] | Absent) -> tuple[DeviceShape,
         DeviceShape(device.kind, name, device.node if is_present(device.node) else None)
         for device in devices
         if not device.virtual_function
-        for name in _device_names(device)
+        for name in _shown_device_names(device)
     )
 
 
-def _device_names(device: PciDevice) -> tuple[str, ...]:
+def _shown_device_names(device: PciDevice) -> tuple[str, ...]:
     """The disks rather than their controller, the card rather than its verbs; else the address."""
     if device.kind in STORAGE:
         disks = tuple(name for name in device.names if _DISK.fullmatch(name))

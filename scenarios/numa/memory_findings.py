@@ -66,11 +66,11 @@ LATENCY = SpeedMeasure(
 
 
 def memory_findings(result: MemoryResult) -> Iterator[Finding]:
-    yield from _far_findings(result.reaches)
-    yield from _uneven_findings(result.reaches)
+    yield from _slow_far_memory_findings(result.reaches)
+    yield from _slow_node_findings(result.reaches)
 
 
-def _far_findings(reaches: Sequence[NodeReach]) -> Iterator[Finding]:
+def _slow_far_memory_findings(reaches: Sequence[NodeReach]) -> Iterator[Finding]:
     """Against the slower of the two that are near: the same cores, and the same memory."""
     own = {r.cpu_node: r for r in reaches if r.is_near}
     for reach in reaches:
@@ -103,7 +103,7 @@ def _far_findings(reaches: Sequence[NodeReach]) -> Iterator[Finding]:
         return  # the link is said once, not for each pair of nodes behind it
 
 
-def _uneven_findings(reaches: Sequence[NodeReach]) -> Iterator[Finding]:
+def _slow_node_findings(reaches: Sequence[NodeReach]) -> Iterator[Finding]:
     """Bandwidth of nodes with the same number of copying cores only: fewer cores fill fewer channels."""
     own = [r for r in reaches if r.is_near]
     for reach in own:

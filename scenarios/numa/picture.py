@@ -26,20 +26,20 @@ def draw_picture(shape: MachineShape, columns: int = COLUMNS) -> tuple[str, ...]
     """Return what the machine is made of, where its memory is and which device is where."""
     if not shape.places:
         return ("no description of the processors could be read",)
-    lines = [*_draw_head(shape), ""]
+    lines = [*_head_lines(shape), ""]
     folded, hang = _fold_places(shape), defaultdict[int | None, list[DeviceShape]](list)
     for device in shape.devices:
         hang[device.node].append(device)
     for run in folded[:_MAX_RUNS]:
-        lines += _draw_place(shape, run, hang)
+        lines += _lines_of_places(shape, run, hang)
     if more := sum(map(len, folded[_MAX_RUNS:])):
         lines.append(f"and {more} more nodes, unlike these")
     lines += [f"node unknown: {words}" for words in _format_devices(hang.get(None, []))]
-    lines += [*_draw_distances(shape), *_list_limits(shape)]
-    return tuple(part for line in lines for part in _wrap_line(line, columns))
+    lines += [*_distance_lines(shape), *_limit_lines(shape)]
+    return tuple(part for line in lines for part in _wrap_printable(line, columns))
 
 
-def _draw_head(shape: MachineShape) -> Iterator[str]:
+def _head_lines(shape: MachineShape) -> Iterator[str]:
     if shape.model:
         yield shape.model
     core, thread = _WORDS[shape.modules]
@@ -57,7 +57,7 @@ def _draw_head(shape: MachineShape) -> Iterator[str]:
         counts.append(_node_count_text(shape))
     yield ", ".join(count for count in counts if count)
     if shape.caches:
-        yield "caches: " + ", ".join(f"{c.name} {_format_instances(c)}" for c in shape.caches)
+        yield "caches: " + ", ".join(f"{c.name} {_instances_and_sizes(c)}" for c in shape.caches)
     if settings := [
         *([f"SMT {shape.smt}"] if shape.smt else ()),
         *([shape.setting] if shape.setting else ()),
@@ -67,7 +67,7 @@ def _draw_head(shape: MachineShape) -> Iterator[str]:
         yield f"NUMA nodes not credible: {shape.doubt}"
 
 
-def _format_instances(kind: CacheKind) -> str:
+def _instances_and_sizes(kind: CacheKind) -> str:
     """`8 x 32 KiB + 6 x 48 KiB`; recordings of old count all sizes together."""
     if sum(kind.counts) == kind.instances:
         return " + ".join(
@@ -86,7 +86,7 @@ def _fold_places(shape: MachineShape) -> tuple[tuple[NodeOrSocket, ...], ...]:
     """Places that look alike: neighbours of one socket where that is short enough; each alone where all fit."""
     if len(shape.places) <= MAX_PLACES:
         return tuple((place,) for place in shape.places)
-    tried = (tuple(_split_runs(shape.places, across)) for across in (False, True))
+    tried = (tuple(_runs_of_alike(shape.places, across)) for across in (False, True))
     return next((runs for runs in tried if len(runs) <= MAX_PLACES), None) or _group_alike(shape.places)
 
 
@@ -99,7 +99,7 @@ def _group_alike(places: tuple[NodeOrSocket, ...]) -> tuple[tuple[NodeOrSocket, 
     return tuple(map(tuple, classes))
 
 
-def _split_runs(places: tuple[NodeOrSocket, ...], across: bool) -> Iterator[tuple[NodeOrSocket, ...]]:
+def _runs_of_alike(places: tuple[NodeOrSocket, ...], across: bool) -> Iterator[tuple[NodeOrSocket, ...]]:
     run: list[NodeOrSocket] = []
     for place in places:
         if run and not (_has_same_hardware(run[0], place) and (across or run[0].sockets == place.sockets)):
@@ -120,7 +120,7 @@ def _has_same_hardware(place: NodeOrSocket, other: NodeOrSocket) -> bool:
     return near and (place.cores, place.caches, place.kind) == (other.cores, other.caches, other.kind)
 
 
-def _cpus_of_run(run: tuple[NodeOrSocket, ...]) -> frozenset[int]:
+def _cpus_of_places(run: tuple[NodeOrSocket, ...]) -> frozenset[int]:
     """Their CPUs; no CPU is in two nodes, so lists of more than a machine has are not read."""
     all_cpus: set[int] = set()
     cpu_count = 0
@@ -133,7 +133,7 @@ def _cpus_of_run(run: tuple[NodeOrSocket, ...]) -> frozenset[int]:
     return frozenset(all_cpus)
 
 
-def _draw_place(
+def _lines_of_places(
     shape: MachineShape, run: tuple[NodeOrSocket, ...], hang: Mapping[int | None, list[DeviceShape]]
 ) -> Iterator[str]:
     first = run[0]
@@ -161,7 +161,7 @@ def _draw_place(
         parts.append(f"{words} {format_cpu_list(sockets)}")
     yield f"{name:<9} {', '.join(part for part in parts if part)}"
     if first.cpus:
-        yield f"{_INDENT}CPUs {format_cpu_list(_cpus_of_run(run))}"
+        yield f"{_INDENT}CPUs {format_cpu_list(_cpus_of_places(run))}"
     if not shape.places_are_nodes:
         return
     for place in run:
@@ -194,7 +194,7 @@ def _format_devices(devices: list[DeviceShape]) -> Iterator[str]:
         yield "; ".join(parts)
 
 
-def _draw_distances(shape: MachineShape) -> Iterator[str]:
+def _distance_lines(shape: MachineShape) -> Iterator[str]:
     rows = [p for p in shape.places if p.distances]
     if shape.distance_doubt and not shape.doubt:
         yield f"distances not credible: {shape.distance_doubt}"
@@ -219,7 +219,7 @@ def _draw_distances(shape: MachineShape) -> Iterator[str]:
     )
 
 
-def _list_limits(shape: MachineShape) -> Iterator[str]:
+def _limit_lines(shape: MachineShape) -> Iterator[str]:
     if shape.offline:
         yield f"offline: CPUs {shape.offline}"
     if shape.nowhere:
@@ -240,7 +240,7 @@ def _format_span(values: set[int]) -> str:
     return f"{min(values)}" if len(values) == 1 else f"{min(values)}-{max(values)}"
 
 
-def _wrap_line(line: str, columns: int) -> Iterator[str]:
+def _wrap_printable(line: str, columns: int) -> Iterator[str]:
     """Host text (a model's name) may hold anything; a list is broken at its commas, a sentence at its blanks."""
     plain = "".join(letter if letter.isprintable() else "?" for letter in line)
     if len(plain) <= columns:
@@ -249,7 +249,7 @@ def _wrap_line(line: str, columns: int) -> Iterator[str]:
     lead = len(plain) - len(plain.lstrip())
     indent = _INDENT if _PLACE.match(plain) else " " * (lead + 2)
     at, lines = "", 0
-    for word in _split_words(plain[lead:], (columns - len(indent)) // 2):
+    for word in _split_for_wrapping(plain[lead:], (columns - len(indent)) // 2):
         if at.strip() and len(at) + len(word.rstrip()) > columns - (4 if lines == _MAX_LIST_LINES - 1 else 0):
             lines += 1
             if lines == _MAX_LIST_LINES:
@@ -265,7 +265,7 @@ def _wrap_line(line: str, columns: int) -> Iterator[str]:
         yield at.rstrip()
 
 
-def _split_words(text: str, most: int) -> Iterator[str]:
+def _split_for_wrapping(text: str, most: int) -> Iterator[str]:
     """Yield what stays on one line: the members of a list, and the words of a member that is long."""
     for member in re.findall(r"[^,;]*[,;]? *", text):
         yield from re.findall(r"[^ ]* *", member) if len(member) > most else (member,)

@@ -51,7 +51,7 @@ def choose_placements(
     allowed = usable.cpus
     nodes: list[tuple[int | None, frozenset[int]]] = [*usable.cpus_by_node] or [(None, allowed)]
     groups = find_sharing_cpus(usable)
-    own = {number: _core_cpus(groups, cpus) for number, cpus in nodes}
+    own = {number: _one_cpu_per_shared_cache(groups, cpus) for number, cpus in nodes}
     pairs = {number: [sorted(g & cpus)[:2] for g in groups if len(g & cpus) > 1] for number, cpus in nodes}
     shared = max(pairs.items(), key=lambda item: len(item[1]), default=(None, []))
     # Two at least: with one worker nothing is shared and nothing is apart.
@@ -120,7 +120,7 @@ def _make_placement(name: str, seats: list[list[int]]) -> WorkerPlacement:
     return WorkerPlacement(name, TITLES[name], tuple(WorkerSeat(tuple(cpus)) for cpus in seats))
 
 
-def _core_cpus(groups: tuple[frozenset[int], ...], cpus: frozenset[int]) -> list[int]:
+def _one_cpu_per_shared_cache(groups: tuple[frozenset[int], ...], cpus: frozenset[int]) -> list[int]:
     """One CPU of each core, and of each set that shares a second-level cache first."""
     first = {min(group & cpus) for group in groups if group & cpus}
     alone = cpus - frozenset().union(*groups) if groups else cpus

@@ -121,7 +121,7 @@ def _plan_comparisons(
                 tuple(PlacementSide(p) for p in full_free_and_pinned(usable.cpus)),
             )
         )
-    if (both := _near_and_far(reach)) is not None:
+    if (both := _near_and_far_pair(reach)) is not None:
         near, far = both
         alike = near.memory_node == far.memory_node
         place_text = f"node {far.memory_node}'s memory" if alike else f"node {far.cpu_node}'s cores"
@@ -130,7 +130,7 @@ def _plan_comparisons(
                 (
                     _make_workload(f"memory-{work}", f"{title}, {place_text}", work),
                     work,
-                    _memory_variants(near, far, work),
+                    _near_and_far_variants(near, far, work),
                 )
             )
     else:
@@ -155,7 +155,7 @@ def _plan_comparisons(
     return entries, left_out
 
 
-def _near_and_far(reach: tuple[CpuMemoryPair, ...]) -> tuple[CpuMemoryPair, CpuMemoryPair] | None:
+def _near_and_far_pair(reach: tuple[CpuMemoryPair, ...]) -> tuple[CpuMemoryPair, CpuMemoryPair] | None:
     """The farthest memory from the first node's cores, and the same memory from its own: a node whose memory is slow
     is slow in both. Where only memory without cores is far, the first node's own is the near one.
     """
@@ -168,7 +168,7 @@ def _near_and_far(reach: tuple[CpuMemoryPair, ...]) -> tuple[CpuMemoryPair, CpuM
     return own.get(far.memory_node, first), far
 
 
-def _memory_variants(near: CpuMemoryPair, far: CpuMemoryPair, work: str) -> tuple[PlacementSide, ...]:
+def _near_and_far_variants(near: CpuMemoryPair, far: CpuMemoryPair, work: str) -> tuple[PlacementSide, ...]:
     """As many cores on both sides."""
     count = min(len(near.cpus), len(far.cpus), MAX_COPIERS) if work == "copy" else 1
     sides = []
@@ -226,7 +226,7 @@ def make_plan_and_setup(
             "/sys/bus/pci/devices",
             "/proc/{cpuinfo,stat,cmdline}",
             "the kernel's log",
-            *((f"BIOS attributes from {source_text}",) if (source_text := _firmware_source(options)) else ()),
+            *((f"BIOS attributes from {source_text}",) if (source_text := _bios_source(options)) else ()),
         ),
         seconds=budget + 8.0 if setup.measures else 1.0,
         measuring_s=budget,
@@ -243,7 +243,7 @@ def _side_label(side: PlacementSide) -> str:
     return words.get(side.id) or side.placement.title
 
 
-def _firmware_source(options: OptionMap) -> str:
+def _bios_source(options: OptionMap) -> str:
     return options.as_string("bios") or ("the Redfish service" if options.as_string("redfish") else "")
 
 

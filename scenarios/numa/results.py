@@ -122,7 +122,7 @@ class CpuRates(Result, frozen=True, tag="numa.cpu/1"):
             (
                 rate.load,
                 "–" if rate.one is None else str(units.metric_quantity(rate.one, rate.unit)),
-                _share_text(rate.of_n, rate.of_n_ci95),
+                _share_with_interval(rate.of_n, rate.of_n_ci95),
             )
             for rate in self.value
             if rate.of_n is not None
@@ -131,7 +131,7 @@ class CpuRates(Result, frozen=True, tag="numa.cpu/1"):
         return ReportSection("one core against all cores", (table,)) if rows else None
 
 
-def _share_text(share: float, ends: Ends) -> str:
+def _share_with_interval(share: float, ends: Ends) -> str:
     """`61 % (58 to 64 %)`."""
     interval = f" ({units.format_percent_interval(*ends)})" if ends else ""
     # The value with the digits of its interval: `100 %` beside `100.3 to 100.4 %` would lie outside of it.

@@ -34,9 +34,9 @@ def check_card_links(host: Host) -> Iterator[Finding]:
     return _pcie_link_findings(those)
 
 
-def _pcie_link_findings(those: tuple[PciDevice, ...]) -> Iterator[Finding]:
+def _pcie_link_findings(devices: tuple[PciDevice, ...]) -> Iterator[Finding]:
     nothing = Absent("not read by this rule", "unsupported")
-    return findings.device_findings(those, nothing)
+    return findings.device_findings(devices, nothing)
 
 
 def check_clock(host: Host) -> Iterator[Finding]:

@@ -80,7 +80,7 @@ class NumaScenario(Scenario):
             run.emit_progress("read", "ask the management controller")
         # before any step: what was asked for and does not answer is one line
         firmware = await asyncio.to_thread(read_firmware, run.host, run.options)
-        read = await self._read_and_report(run, layout, firmware)
+        read = await self._emit_what_is_read(run, layout, firmware)
         all_findings: list[Finding] = [*read]
         verdicts: dict[str, list[ev.RunVerdict]] = {}
         if layout.measures:
@@ -93,7 +93,7 @@ class NumaScenario(Scenario):
         ):
             run.emit_finding(finding)
 
-    async def _read_and_report(
+    async def _emit_what_is_read(
         self, run: Run, layout: NumaSetup, firmware: FirmwareSettings
     ) -> list[Finding]:
         with run.begin_step("read", "read topology and settings"):
@@ -102,7 +102,7 @@ class NumaScenario(Scenario):
                 run.emit(PlacementsResult(t=run.elapsed_s(), value=tables.placed_commands(layout)))
             for setting in await asyncio.to_thread(read_settings, run.host):
                 run.emit(ev.fact_event(setting, run.elapsed_s()))
-            self._report_firmware(run, firmware)
+            self._emit_firmware(run, firmware)
             devices = read_pci_devices(run.host)
             if is_present(devices) and devices:
                 run.emit(DevicesResult(t=run.elapsed_s(), value=tables.device_rows(devices)))
@@ -118,7 +118,7 @@ class NumaScenario(Scenario):
             *findings.firmware_findings(firmware),
         ]
 
-    def _report_firmware(self, run: Run, firmware: FirmwareSettings) -> None:
+    def _emit_firmware(self, run: Run, firmware: FirmwareSettings) -> None:
         if isinstance(firmware.attributes, Absent):
             run.emit_fact("bios", "attributes", firmware.attributes)
         if firmware.readings:

@@ -44,10 +44,10 @@ class FirmwareSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_settings(host: Host) -> tuple[FactOrUnread, ...]:
     """Of the kernel, beyond the facts of every run; each from where it can honestly be read."""
-    return tuple(_list_settings(host))
+    return tuple(_setting_facts(host))
 
 
-def _list_settings(host: Host) -> Iterator[FactOrUnread]:
+def _setting_facts(host: Host) -> Iterator[FactOrUnread]:
     nodes = read_nodes_per_socket(host)
     yield make_fact(
         "numa",
@@ -55,7 +55,7 @@ def _list_settings(host: Host) -> Iterator[FactOrUnread]:
         nodes if isinstance(nodes, Absent) else nodes.setting_text,
         "topology, L3 caches, CPU model",
     )
-    yield from _acpi_table_entries(host)
+    yield from _acpi_table_facts(host)
     mode = apic_mode(host)
     yield make_fact(
         "cpu",
@@ -63,7 +63,7 @@ def _list_settings(host: Host) -> Iterator[FactOrUnread]:
         mode if isinstance(mode, Absent) else mode.mode,
         mode.source if is_present(mode) else "kernel log",
     )
-    yield from _clock_entries(host)
+    yield from _frequency_facts(host)
     sleeping = read_idle_states(host)
     if isinstance(sleeping, Absent):
         yield make_fact("cpu", "idle_states", sleeping, f"{ROOT}/cpuidle")
@@ -86,7 +86,7 @@ def _list_settings(host: Host) -> Iterator[FactOrUnread]:
     )
 
 
-def _acpi_table_entries(host: Host) -> Iterator[FactOrUnread]:
+def _acpi_table_facts(host: Host) -> Iterator[FactOrUnread]:
     """The firmware's own word on the nodes, and how fast the kernel understood them to be."""
     tables, table = read_acpi_tables(host), read_numa(host)
     srat: Json | Absent
@@ -102,7 +102,7 @@ def _acpi_table_entries(host: Host) -> Iterator[FactOrUnread]:
         slit = (
             tables.distances
             if isinstance(tables.distances, Absent)
-            else _format_distances(tables.distances, table)
+            else _distances_as_used_or_not(tables.distances, table)
         )
     yield make_fact("numa", "firmware_domains", srat, f"{ACPI}/SRAT")
     yield make_fact("numa", "firmware_distances", slit, f"{ACPI}/SLIT")
@@ -135,13 +135,13 @@ def lost_and_all_nodes(host: Host) -> tuple[int, int] | None:
     return (len(complete_domains), 1) if len(complete_domains) > 1 and len(table.nodes) == 1 else None
 
 
-def _format_distances(rows: tuple[tuple[int, ...], ...], table: NumaTable | Absent) -> str:
+def _distances_as_used_or_not(rows: tuple[tuple[int, ...], ...], table: NumaTable | Absent) -> str:
     used = tuple(node.distances for node in table.nodes) if is_present(table) else ()
     words = "; ".join(" ".join(map(str, row)) for row in rows[:8]) + (" …" if len(rows) > 8 else "")
     return f"{words} ({'as' if rows == used else 'not as'} the kernel uses them)"
 
 
-def _clock_entries(host: Host) -> Iterator[FactOrUnread]:
+def _frequency_facts(host: Host) -> Iterator[FactOrUnread]:
     frequencies = read_frequency(host)
     folder = f"{ROOT}/cpufreq/policy*"
     if isinstance(frequencies, Absent):
@@ -263,12 +263,12 @@ def read_firmware(host: Host, options: "OptionMap") -> FirmwareSettings:
     made_by = read_cpu(host).vendor
     maker_of_cpu = _CPU_VENDORS.get(made_by, "") if is_present(made_by) else ""
     bios_readings = all_readings(
-        values, pending, vendor, cpu=maker_of_cpu, running_values=_observed_settings(host)
+        values, pending, vendor, cpu=maker_of_cpu, running_values=_settings_seen_running(host)
     )
     return FirmwareSettings(attributes=attributes, readings=bios_readings, vendor=vendor)
 
 
-def _observed_settings(host: Host) -> dict[str, str]:
+def _settings_seen_running(host: Host) -> dict[str, str]:
     """Return what the running system shows of settings that the firmware does not tell; only what is certain."""
     observed: dict[str, str] = {}
     nodes = read_nodes_per_socket(host)

@@ -105,7 +105,7 @@ def setting_finding(
         outcome,
         subject=f"{line.setting}, {line.load}",
         evidence=evidence,
-        remedy=(_keeping_remedy(host, line, settings),) if line.outcome == "helps" else (),
+        remedy=(_keep_setting_remedy(host, line, settings),) if line.outcome == "helps" else (),
         setting=line.setting,
         new=line.new,
         old=line.old,
@@ -117,7 +117,7 @@ def setting_finding(
     )
 
 
-def _keeping_remedy(host: Host, line: ProvenSetting, settings: Sequence[ProvableSetting]) -> Remedy:
+def _keep_setting_remedy(host: Host, line: ProvenSetting, settings: Sequence[ProvableSetting]) -> Remedy:
     wanted: dict[str, str] = {}
     files = [setting for setting in settings if not setting.commands]
     for action in (action for setting in files for action in setting.actions):

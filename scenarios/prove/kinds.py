@@ -130,7 +130,7 @@ def parse_setting(host: Host, text: str, *, may_lose: bool = False) -> ProvableS
     label, value = key.strip(), " ".join(value.split())
     if not equals or not value:
         raise UsageError(f"setting {text!r}: {FORM}")
-    pattern = _setting_path(label)
+    pattern = _path_of_label(label)
     kind, scope = _allowed_kind_and_scope(pattern, text)
     if kind.values and not re.fullmatch(kind.values, value):
         raise UsageError(f"setting {text}: the value must be {kind.values_are}")
@@ -145,7 +145,7 @@ def parse_setting(host: Host, text: str, *, may_lose: bool = False) -> ProvableS
         raise UsageError(
             f"setting {text}: {scope} carries {traffic}, and each switch may lose {kind.loses}; --{MAY_LOSE} allows it"
         )
-    changes = [_change_action(path, value, kind) for path in paths]
+    changes = [_change_of_file_or_call(path, value, kind) for path in paths]
     actions = [action for action in changes if " ".join((action.old or "").split()) != value]
     if not actions:
         raise UsageError(f"setting {text}: it has this value already; name another one")
@@ -176,7 +176,7 @@ def parse_setting(host: Host, text: str, *, may_lose: bool = False) -> ProvableS
     )
 
 
-def _setting_path(label: str) -> str:
+def _path_of_label(label: str) -> str:
     """Return the path of the file, perhaps with stars. Raises UsageError."""
     name, _, rest = label.partition(":")
     if label.startswith("/"):
@@ -210,7 +210,7 @@ def _allowed_kind_and_scope(path: str, text: str) -> tuple[SettingKind, str]:
     )
 
 
-def _change_action(path: str, value: str, kind: SettingKind) -> Action:
+def _change_of_file_or_call(path: str, value: str, kind: SettingKind) -> Action:
     """Return the change of one file, with what the kernel resets along. Raises UsageError."""
     if not path.startswith("/"):
         return _change_by_call(path, value, kind)
@@ -228,7 +228,7 @@ def _change_action(path: str, value: str, kind: SettingKind) -> Action:
             f"setting {path}: a smaller value than {action.old} drops packets; name a larger one"
         )
     way_back = "; the way back drops packets beyond the old value" if name in _ONLY_LARGER else ""
-    return replace(action, risk=kind.risk + way_back, side_paths=action.side_paths or _side_paths(path))
+    return replace(action, risk=kind.risk + way_back, side_paths=action.side_paths or _paths_set_along(path))
 
 
 def _change_by_call(label: str, value: str, kind: SettingKind) -> Action:
@@ -246,10 +246,10 @@ def _change_by_call(label: str, value: str, kind: SettingKind) -> Action:
             "changed; it could not be put back as it is"
         )
     action = attribute_change(target, own, value, risk=kind.risk)
-    return replace(action, side_paths=_coalescing_times(label, kind))
+    return replace(action, side_paths=_settings_changed_along(label, kind))
 
 
-def _coalescing_times(label: str, kind: SettingKind) -> tuple[str, ...]:
+def _settings_changed_along(label: str, kind: SettingKind) -> tuple[str, ...]:
     """Return what the driver changes along while it is adaptive. Raises UsageError for what it chooses itself now."""
     card, _, name = label.partition(":")[2].partition("/")
     direction = name.partition("-")[0]
@@ -262,7 +262,7 @@ def _coalescing_times(label: str, kind: SettingKind) -> tuple[str, ...]:
     return tuple(f"coalesce:{card}/{direction}-{unit}" for unit in units)
 
 
-def _side_paths(path: str) -> tuple[str, ...]:
+def _paths_set_along(path: str) -> tuple[str, ...]:
     """Return the files that a write to `path` sets along: saved before, put back after."""
     folder, _, name = path.rpartition("/")
     return (f"{folder}/{_SETS_ALONG[name]}",) if folder.endswith("/queue") and name in _SETS_ALONG else ()

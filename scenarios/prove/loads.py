@@ -81,7 +81,7 @@ def choose_loads(
             "--cgroup of a job that runs"
         )
     if command or progress:
-        _split_command(command or progress)
+        _split_command_or_refuse(command or progress)
     if progress and not (pid or cgroup):
         raise UsageError("--progress-cmd goes with --pid or --cgroup")
     if command:
@@ -91,10 +91,10 @@ def choose_loads(
         )
     if pid or cgroup:
         return (_job_load(host, options, pid, cgroup, controls),)
-    return tuple(_named_load(host, options, name, controls, settings) for name in dict.fromkeys(names))
+    return tuple(_load_by_name(host, options, name, controls, settings) for name in dict.fromkeys(names))
 
 
-def _named_load(
+def _load_by_name(
     host: Host, options: OptionMap, name: str, controls: tuple[str, ...], settings: Sequence[ProvableSetting]
 ) -> ProofLoad:
     if name in _CALLS:
@@ -181,7 +181,7 @@ def _directory_of(host: Host, settings: Sequence[ProvableSetting]) -> str:
     return ""
 
 
-def _split_command(command: str) -> tuple[str, ...]:
+def _split_command_or_refuse(command: str) -> tuple[str, ...]:
     try:
         words = tuple(shlex.split(command))
     except ValueError as error:
@@ -222,7 +222,7 @@ async def open_load(run: Run, load: ProofLoad) -> AsyncIterator[SwitchedLoad]:
     """Yield the load, ready to be measured; its files and workers are gone afterwards. Raises BenchRefused."""
     metric = load.metric
     if load.source == "job":
-        words = _split_command(load.command) if load.command else ()
+        words = _split_command_or_refuse(load.command) if load.command else ()
         yield JobProgress(run.host, metric, pid=load.pid, cgroup=load.cgroup, command=words)
     elif load.source == "calls":
         benchmarks = BenchmarkSet(run.host, None, None, 0, run.seed, (), own_affinity())

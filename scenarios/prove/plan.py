@@ -41,8 +41,8 @@ def make_plan(host: Host, request: ProofRequest, options: OptionMap, planned: Ca
             *(make_directory_action(host, directory) for directory in directories),
             *(action for setting in request.settings for action in setting.actions),
         ),
-        writes=tuple(_list_writes(writing)),
-        differs=tuple(_side_setting_texts(request)),
+        writes=tuple(_planned_test_files(writing)),
+        differs=tuple(_set_along_texts(request)),
         rights=("root",),
         seconds=request.budget_s + prepare_s + 2.0,
         measuring_s=request.budget_s,
@@ -52,14 +52,14 @@ def make_plan(host: Host, request: ProofRequest, options: OptionMap, planned: Ca
     )
 
 
-def _list_writes(loads: Sequence[ProofLoad]) -> Iterator[PlannedWrite]:
+def _planned_test_files(loads: Sequence[ProofLoad]) -> Iterator[PlannedWrite]:
     """Yield the bytes of the test files, by disk."""
     for leaf in dict.fromkeys(leaf for load in loads for leaf in load.leaves):
         own = [load for load in loads if leaf in load.leaves]
         yield PlannedWrite(leaf, sum(load.size_bytes for load in own), own[0].directory)
 
 
-def _side_setting_texts(request: ProofRequest) -> Iterator[str]:
+def _set_along_texts(request: ProofRequest) -> Iterator[str]:
     """Yield what the kernel sets along with a setting, and what is therefore compared with it."""
     for setting in request.settings:
         for pattern in dict.fromkeys(pattern for action in setting.actions for pattern in action.side_paths):

@@ -37,7 +37,7 @@ def reserved_cards(host: Host) -> dict[str, str]:
     """
     routes = read_policy_routes(host)
     cards = dict.fromkeys(routes.default_cards, "the default route")
-    for line in set(_ssh_lines(host)):
+    for line in set(_ssh_connections_of_host(host)):
         cards |= dict.fromkeys(routes.cards_of_connection(line.own, line.far), "an SSH line")
     return {name: carried for card, carried in cards.items() for name in cards_joined_to(host, card)}
 
@@ -64,8 +64,8 @@ def describe_users_of_card(host: Host, card: str) -> str:
     return units.count_noun(count, "connection") if count else ""
 
 
-def _ssh_lines(host: Host) -> Iterator[Connection]:
-    for words in _ssh_connections(host):
+def _ssh_connections_of_host(host: Host) -> Iterator[Connection]:
+    for words in _ssh_variables_of_ancestors(host):
         try:
             far, own = (ipaddress.ip_address(word.partition("%")[0]) for word in words[:3:2])
         except ValueError:
@@ -81,13 +81,13 @@ def _connections(host: Host, tables: tuple[str, ...]) -> Iterator[Connection]:
         for line in text.splitlines()[1:] if is_present(text) else ():
             columns = line.split()
             if len(columns) > 3 and columns[3] == _ESTABLISHED:
-                own, far = (_parse_address(end.rpartition(":")[0]) for end in columns[1:3])
+                own, far = (_parse_proc_net_address(end.rpartition(":")[0]) for end in columns[1:3])
                 port = parse_hexadecimal(columns[1].rpartition(":")[2])
                 if own is not None and far is not None and port is not None:
                     yield Connection(own, far, port)
 
 
-def _ssh_connections(host: Host) -> Iterator[list[str]]:
+def _ssh_variables_of_ancestors(host: Host) -> Iterator[list[str]]:
     """Yield what sshd told this process or one before it: sudo and su take the variable away (sshd(8): address and port
     of the client, then of the server).
     """
@@ -108,7 +108,7 @@ def _ssh_connections(host: Host) -> Iterator[list[str]]:
         pid = stat.parent_pid
 
 
-def _parse_address(digits: str) -> Address | None:
+def _parse_proc_net_address(digits: str) -> Address | None:
     """Return the address of a column of /proc/net/tcp, which holds words of 32 bits in the host's byte order."""
     words = [parse_hexadecimal(digits[at : at + 8]) for at in range(0, len(digits), 8)]
     data = b"".join(word.to_bytes(4, sys.byteorder) for word in words if word is not None)

@@ -54,7 +54,7 @@ class Prove(Scenario):
     async def _run(self, request: ProofRequest, run: Run) -> None:
         lines: list[ProvenSetting] = []
         for load in request.loads:
-            lines += await _try_settings(run, request, load)
+            lines += await _try_under_load(run, request, load)
         for variant in request.variants[1:-1]:
             name = variant.setting_names
             if (finding := mixed_finding([line for line in lines if line.setting == name])) is not None:
@@ -63,11 +63,11 @@ class Prove(Scenario):
         run.emit(ProofResult(t=run.elapsed_s(), value=proof))
 
 
-async def _try_settings(run: Run, request: ProofRequest, proof_load: ProofLoad) -> list[ProvenSetting]:
+async def _try_under_load(run: Run, request: ProofRequest, proof_load: ProofLoad) -> list[ProvenSetting]:
     """Try all settings under one load. Emits its findings and returns its lines of the answer."""
     watch = None if proof_load.source == "job" else watch_for(run, proof_load.leaves)
     async with open_load(run, proof_load) as load, SettingsSwitch(run, request.settings) as switch:
-        record = await _screen_settings(run, request, switch, load, watch) if request.is_screened else None
+        record = await _screen_and_emit(run, request, switch, load, watch) if request.is_screened else None
         dummy = dummy_finding(record) if record is not None else None
         variants = _variants_to_compare(request, record)
         measured, unsettled = await _compare_variants(run, request, proof_load, variants, switch, load, watch)
@@ -78,7 +78,7 @@ async def _try_settings(run: Run, request: ProofRequest, proof_load: ProofLoad) 
         run.emit_finding(finding)
     doubts = find_doubts(measured, proof_load, run.effect_margin, unsettled)
     trusted = TrustedStages(alone=control is None, screened=control is None and dummy is None)
-    return _report_settings(run, request, proof_load, record, measured.verdicts, doubts, trusted)
+    return _emit_and_get_settings(run, request, proof_load, record, measured.verdicts, doubts, trusted)
 
 
 class TrustedStages(NamedTuple):
@@ -88,7 +88,7 @@ class TrustedStages(NamedTuple):
     screened: bool
 
 
-async def _screen_settings(
+async def _screen_and_emit(
     run: Run,
     request: ProofRequest,
     switch: SettingsSwitch,
@@ -149,7 +149,7 @@ async def _compare_variants(
         }
 
 
-def _report_settings(
+def _emit_and_get_settings(
     run: Run,
     request: ProofRequest,
     load: ProofLoad,

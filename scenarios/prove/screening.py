@@ -65,7 +65,7 @@ class SettingsSwitch:
         changed = [label for label in self._settings if (label in labels) != (label in self._stays)]
         for label in changed:
             if label in self._stays:
-                await self._put_back(label)
+                await self._put_old_back(label)
         for label in changed:
             if label in labels:
                 await self._put_new(label)
@@ -75,7 +75,7 @@ class SettingsSwitch:
         await self._run.clock.sleep(self._settle_s + self.settling.extra_s)
         self.check()
 
-    async def _put_back(self, label: str) -> None:
+    async def _put_old_back(self, label: str) -> None:
         await self._stays.pop(label).aclose()
         for action in self._settings[label].actions:
             self._expected[action.target] = self._own[action.target]
@@ -145,7 +145,7 @@ class Screening:
 
     async def measure(self, seconds: float) -> ScreeningRecord:
         """Measure as many replicates as fit into `seconds`. Raise RunRefused where too few fit or were undisturbed."""
-        window_s = await self._time_window()
+        window_s = await self._window_seconds()
         replicates = count_replicates(len(self._labels), window_s, seconds)
         if not replicates:
             needed_s = 2 * MIN_REPLICATES * len(design_rows(len(self._labels))) * window_s
@@ -181,7 +181,7 @@ class Screening:
             pairs=tuple(pairs),
         )
 
-    async def _time_window(self) -> float:
+    async def _window_seconds(self) -> float:
         """Return the seconds of a window in which all settings are switched, after a warm-up."""
         await self._measure_window("warm-up", -1, ())
         began = self._run.clock.now()

@@ -36,9 +36,9 @@ class SettleTime:
         """Learn from now on, and grow in the first half of these seconds."""
         self._until = self._run.clock.now() + LEARNING_SHARE * seconds
         self.shows = False
-        self._forget_windows()
+        self._clear_windows()
 
-    def _forget_windows(self) -> None:
+    def _clear_windows(self) -> None:
         """Keep logarithms of the windows' values by whether settings are new, then by whether a switch came before."""
         self._logs = {new: {True: list[float](), False: list[float]()} for new in (True, False)}
         self._looks = 0
@@ -64,13 +64,13 @@ class SettleTime:
             return 0.0
         grown_s = self._window_s * max(1.0, math.log(worst / tolerated))
         self.extra_s += grown_s
-        self._forget_windows()
+        self._clear_windows()
         return grown_s
 
     def _change_after_switch(self, new: bool, tolerated: float) -> float:
         """Return by how much windows differ after a switch; 0 where that is not surely more than `tolerated`."""
         after, others = (self._logs[new][after_switch] for after_switch in (True, False))
-        return _sure_change([(1.0, after), (-1.0, others)], tolerated)
+        return _certain_weighted_change([(1.0, after), (-1.0, others)], tolerated)
 
 
 async def measure_whether_setting_acts_slowly(
@@ -93,10 +93,10 @@ async def measure_whether_setting_acts_slowly(
             logs += [math.log(value) for value in measured.values.values() if value > 0]
         third = len(logs) // 3
         samples += [(sign, logs[-third:]), (-sign, logs[:third])]
-    return _sure_change(samples, run.effect_margin / _PART_OF_MARGIN) > 0
+    return _certain_weighted_change(samples, run.effect_margin / _PART_OF_MARGIN) > 0
 
 
-def _sure_change(samples: Sequence[tuple[float, Sequence[float]]], tolerated: float) -> float:
+def _certain_weighted_change(samples: Sequence[tuple[float, Sequence[float]]], tolerated: float) -> float:
     """Return the size of the sum of the weighted means; 0 where it is not beyond `tolerated` with 99 % certainty."""
     fewest = min(len(values) for _, values in samples)
     if fewest < MIN_OTHERS:

@@ -160,7 +160,7 @@ def further_costs_finding(
     judged: Sequence[tuple[Trial, Sequence[ev.RunVerdict]]], facts: RpFilterFacts, rates: PacketRates | Absent
 ) -> Finding | None:
     """None where nothing beside the first workload was asked for."""
-    lines = [line for trial, verdicts in judged for line in _list_costs(trial, verdicts, facts, rates)]
+    lines = [line for trial, verdicts in judged for line in _cost_evidence(trial, verdicts, facts, rates)]
     if not lines:
         return None
     setting = facts.rp_filter
@@ -195,7 +195,7 @@ def _costs_title(
     ]
     rest.sort(key=lambda pair: (not pair[1].is_slower, not pair[1].is_faster, not pair[1].is_undecided))
     parts += [
-        f"{_name_variant(trial, verdict)}: {effect_size_and_interval_cells(verdict)[0]}"
+        f"{_load_and_variant(trial, verdict)}: {effect_size_and_interval_cells(verdict)[0]}"
         for trial, verdict in rest[:MAX_NAMED_CHECKS]
     ]
     if not parts:
@@ -204,17 +204,17 @@ def _costs_title(
     return "; ".join(parts) + more
 
 
-def _name_variant(trial: Trial, verdict: ev.RunVerdict) -> str:
+def _load_and_variant(trial: Trial, verdict: ev.RunVerdict) -> str:
     labels = {compared.variant.id: compared.variant.label for compared in trial.compared}
     name = f"{trial.workload.title}, {labels.get(verdict.variant, verdict.variant)}"
     return f"{name} (the control)" if verdict.control else name
 
 
-def _list_costs(
+def _cost_evidence(
     trial: Trial, verdicts: Sequence[ev.RunVerdict], facts: RpFilterFacts, rates: PacketRates | Absent
 ) -> Iterator[Evidence]:
     for verdict in verdicts:
-        name = _name_variant(trial, verdict)
+        name = _load_and_variant(trial, verdict)
         if verdict.delta is None or verdict.delta_ci95 is None:
             yield Evidence(f"{name}: {verdict.verdict}{f': {verdict.reason}' if verdict.reason else ''}")
             continue
@@ -231,10 +231,10 @@ def _list_costs(
         text = (
             f"{name}: {verdict.delta:+.0f} ns a packet (95 % CI {low:.0f} to {high:.0f}), {verdict.verdict}"
         )
-        yield Evidence(f"{text}{_effect_here_text(verdict, trial, facts, rates)}", "measured")
+        yield Evidence(f"{text}{_cores_now_text(verdict, trial, facts, rates)}", "measured")
 
 
-def _effect_here_text(
+def _cores_now_text(
     verdict: ev.RunVerdict, trial: Trial, facts: RpFilterFacts, rates: PacketRates | Absent
 ) -> str:
     """Return what that takes of a core now; whether it is in effect is known of rp_filter alone."""

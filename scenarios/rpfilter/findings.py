@@ -36,9 +36,9 @@ def list_cost_sentences(
                 "now",
                 packets=f"{answer.packets_now:,.0f}",
                 protocol=protocol,
-                counted=_counting_note(answer.rates),
+                counted=_what_is_counted(answer.rates),
                 takes=takes,
-                cores=_format_cores(answer.now),
+                cores=_cores_with_interval(answer.now),
             )
         )
     if isinstance(answer.bits_per_s, Absent):
@@ -58,7 +58,7 @@ def list_cost_sentences(
                     how=text + set_now,
                     packets=f"{line.packets_per_s:,.0f}",
                     takes=takes,
-                    cores=_format_cores(line.check),
+                    cores=_cores_with_interval(line.check),
                 )
             )
     for mtu in (1500, 9000):
@@ -73,13 +73,13 @@ def list_cost_sentences(
     return lines
 
 
-def _counting_note(rates: PacketRates | Absent) -> str:
+def _what_is_counted(rates: PacketRates | Absent) -> str:
     """By lo nothing is looked up (nft_fib_is_loopback), so it is left out where it is known."""
     has_loopback = not isinstance(rates, Absent) and rates.loopback
     return "(after GRO, loopback included)" if has_loopback else "(after GRO, without loopback)"
 
 
-def _format_cores(value: CoreShare) -> str:
+def _cores_with_interval(value: CoreShare) -> str:
     low, high = value.ci95
     if value.cores < 0.995:
         return f"{value.cores * 100:.2g} % of one core (95 % CI {low * 100:.2g} to {high * 100:.2g} %)"
@@ -120,7 +120,7 @@ def cost_finding(answer: CostAnswer, facts: RpFilterFacts, chosen: MeasuredCheck
                     verdict=other.verdict,
                 )
             )
-    lines += _observed_rates(answer.rates)
+    lines += _rates_evidence(answer.rates)
     paid = loaded and (rule is None or rule.checks_every_flow)
     narrowed = chosen.setting > 0 or (rule is not None and bool(rule.conditions))
     return SAYS.finding(
@@ -165,13 +165,13 @@ def _choose_remedies(facts: RpFilterFacts, chosen: MeasuredCheck) -> tuple[Remed
     return () if isinstance(facts.rp_filter, Absent) else (switch_off_remedy(facts.rp_filter),)
 
 
-def _observed_rates(rates: PacketRates | Absent) -> list[Evidence]:
+def _rates_evidence(rates: PacketRates | Absent) -> list[Evidence]:
     if isinstance(rates, Absent):
         return [SAYS.evidence("no-rates", reason=rates.reason)]
     lines = []
     if rates.ipv6_share is not None:
         share = f"{rates.ipv6_share * 100:.0f}"
-        lines.append(SAYS.evidence("ipv6-share", share=share, counted=_counting_note(rates)))
+        lines.append(SAYS.evidence("ipv6-share", share=share, counted=_what_is_counted(rates)))
     if rates.busiest_softirq is not None:
         share = f"{rates.busiest_softirq * 100:.0f}"
         lines.append(SAYS.evidence("busiest", cpu=rates.busiest_cpu, share=share))

@@ -31,7 +31,7 @@ def choose_remedies(facts: RpFilterFacts, rule: ReversePathRule | None) -> tuple
     if is_likely_loaded_by_firewalld(facts, rule):
         choices.append(_firewalld_remedy(facts, rule, reason_to_keep_check(facts)))
     elif rule is not None and rule.table == TABLE and rule.form == "nft":
-        choices.append(deletion_remedy(rule, _explain_removal(reason_to_keep_check(facts))))
+        choices.append(deletion_remedy(rule, _sense_or_unchecked(reason_to_keep_check(facts))))
     elif rule is not None and rule.form == "nft":
         choices.append(nftables_remedy(rule, reason_to_keep_check(facts, rule.protocols)))
     elif rule is not None:
@@ -46,7 +46,7 @@ def not_reloaded_remedy(facts: RpFilterFacts, loaded: ReversePathRule | None) ->
         return SAYS.remedy(
             "reload",
             verify=SAYS.text("verify" if loaded.form == "nft" else "verify-iptables"),
-            without=_explain_removal(reason_to_keep_check(facts)),
+            without=_sense_or_unchecked(reason_to_keep_check(facts)),
         )
     change = _firewalld_remedy(facts, None, reason_to_keep_check(facts))
     return SAYS.remedy(
@@ -93,7 +93,7 @@ def reason_to_keep_check(facts: RpFilterFacts, protocols: tuple[Protocol, ...] =
     return SAYS.text("keep", reasons=" and ".join(reasons)) if reasons else ""
 
 
-def _explain_removal(sense: str) -> str:
+def _sense_or_unchecked(sense: str) -> str:
     return sense or SAYS.text("without")
 
 
@@ -106,7 +106,7 @@ def _uses_iptables(facts: RpFilterFacts, rule: ReversePathRule | None) -> bool:
     return not isinstance(facts.firewalld, Absent) and facts.firewalld.backend == "iptables"
 
 
-def _off_value(facts: RpFilterFacts, rule: ReversePathRule | None) -> str:
+def _least_checking_value(facts: RpFilterFacts, rule: ReversePathRule | None) -> str:
     """The value of IPv6_rpfilter that spares packets the check."""
     if isinstance(facts.asked, Absent) or _uses_iptables(facts, rule):
         return "no"  # with FirewallBackend=iptables firewalld refuses *-forward and does not start: firewalld_conf.py
@@ -116,15 +116,15 @@ def _off_value(facts: RpFilterFacts, rule: ReversePathRule | None) -> str:
 def _what_stays_text(facts: RpFilterFacts, rule: ReversePathRule | None, sense: str) -> str:
     """Return what still checks sources after the change."""
     return (
-        _explain_removal(sense)
-        if _off_value(facts, rule) == "no"
+        _sense_or_unchecked(sense)
+        if _least_checking_value(facts, rule) == "no"
         else sense or "Forwarded packets stay checked."
     )
 
 
 def _firewalld_remedy(facts: RpFilterFacts, rule: ReversePathRule | None, sense: str) -> Remedy:
     requested = None if isinstance(facts.asked, Absent) else facts.asked
-    off = _off_value(facts, rule)
+    off = _least_checking_value(facts, rule)
     with_iptables = _uses_iptables(facts, rule)
     version = "" if isinstance(facts.firewalld, Absent) else facts.firewalld.version or ""
     title = f"firewalld {version}: set IPv6_rpfilter={off}".replace("  ", " ").replace(" :", ":")
@@ -160,9 +160,9 @@ def _fewer_packets_remedy(facts: RpFilterFacts, rule: ReversePathRule | None) ->
     names = [card.name for card in facts.cards[:1]] or [
         w for p in protocols for w in facts.uplink_interfaces(p)
     ]
-    return SAYS.remedy("fewer-packets", card=names[0] if names else "INTERFACE", mtu=_card_mtu(facts))
+    return SAYS.remedy("fewer-packets", card=names[0] if names else "INTERFACE", mtu=_fastest_card_mtu(facts))
 
 
-def _card_mtu(facts: RpFilterFacts) -> int:
+def _fastest_card_mtu(facts: RpFilterFacts) -> int:
     card = facts.fastest_card
     return 1500 if card is None or isinstance(card.mtu, Absent) else card.mtu

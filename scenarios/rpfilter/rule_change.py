@@ -48,9 +48,9 @@ def deletion_remedy(rule: ReversePathRule, sense: str) -> Remedy:
         undo = f"# the rule as it was: {printable_statement(rule)}"
     return SAYS.remedy(
         "deleted",
-        checked=_handle_check_command(rule),
+        checked=_show_handle_command(rule),
         where=chain_path,
-        handle=_handle_words(rule),
+        handle=_nft_handle_words(rule),
         undo=undo,
         sense=sense,
     )
@@ -60,11 +60,11 @@ def _nft_chain_words(rule: ReversePathRule) -> str:
     return " ".join(map(shlex.quote, (rule.family, rule.table, rule.chain)))
 
 
-def _handle_words(rule: ReversePathRule) -> str:
+def _nft_handle_words(rule: ReversePathRule) -> str:
     return f"handle {'HANDLE' if rule.handle is None else rule.handle}"
 
 
-def _handle_check_command(rule: ReversePathRule) -> str:
+def _show_handle_command(rule: ReversePathRule) -> str:
     """A reload gives handles anew: another rule may have this one by now."""
     listing = f"nft -a list chain {_nft_chain_words(rule)}"
     if rule.handle is None:
@@ -75,12 +75,12 @@ def _handle_check_command(rule: ReversePathRule) -> str:
 def _in_place_remedy(rule: ReversePathRule, sense: str) -> Remedy:
     return SAYS.remedy(
         "in-place",
-        checked=_handle_check_command(rule),
+        checked=_show_handle_command(rule),
         where=_nft_chain_words(rule),
-        handle=_handle_words(rule),
+        handle=_nft_handle_words(rule),
         changed=f"ct state new {rule.statement}",
         statement=rule.statement,
-        stays=_stays_text(sense),
+        stays=_other_checks_stay_text(sense),
     )
 
 
@@ -91,21 +91,21 @@ def _moved_remedy(rule: ReversePathRule, sense: str) -> Remedy:
         "moved",
         own=f"{table} hostdx_rpf",
         changed=f"ct state new {rule.statement}",
-        checked=_handle_check_command(rule),
+        checked=_show_handle_command(rule),
         where=_nft_chain_words(rule),
-        handle=_handle_words(rule),
+        handle=_nft_handle_words(rule),
         table=table,
         verify=SAYS.text("verify"),
         add="add" if rule.number else "insert",
         after=f" index {rule.number - 1}" if rule.number else "",  # behind what lets neighbour discovery past
         statement=rule.statement,
-        stays=_stays_text(sense),
+        stays=_other_checks_stay_text(sense),
     )
 
 
 def _let_past_remedy(rule: ReversePathRule, sense: str) -> Remedy:
     """It accepts what has a way back, and its chain drops the rest: NixOS does so."""
-    return SAYS.remedy("let-past", where=_nft_chain_words(rule), stays=_stays_text(sense))
+    return SAYS.remedy("let-past", where=_nft_chain_words(rule), stays=_other_checks_stay_text(sense))
 
 
 def _by_hand_nft_remedy(rule: ReversePathRule, sense: str, tracked: bool) -> Remedy:
@@ -114,8 +114,8 @@ def _by_hand_nft_remedy(rule: ReversePathRule, sense: str, tracked: bool) -> Rem
         how=SAYS.text("nft-tracked" if tracked else "nft-untracked"),
         where=_nft_chain_words(rule),
         shown=printable_statement(rule),
-        widening=_widening_text(rule),
-        stays=_stays_text(sense),
+        widening=_warn_of_widening(rule),
+        stays=_other_checks_stay_text(sense),
     )
 
 
@@ -134,7 +134,7 @@ def iptables_remedy(rule: ReversePathRule, sense: str) -> Remedy:
             here=here,
             chain=rule.chain,
             spec=spec,
-            stays=_stays_text(sense),
+            stays=_other_checks_stay_text(sense),
         )
     if rule.exact and rule.direct and not rule.ahead:
         return SAYS.remedy(
@@ -144,7 +144,7 @@ def iptables_remedy(rule: ReversePathRule, sense: str) -> Remedy:
             chain=rule.chain,
             position=rule.number + 1,
             spec=spec,
-            stays=_stays_text(sense),
+            stays=_other_checks_stay_text(sense),
         )
     return SAYS.remedy(
         "iptables-by-hand",
@@ -152,8 +152,8 @@ def iptables_remedy(rule: ReversePathRule, sense: str) -> Remedy:
         how=SAYS.text("iptables-mangle" if rule.table == "mangle" else "iptables-raw"),
         here=here,
         shown=printable_statement(rule),
-        widening=_widening_text(rule),
-        stays=_stays_text(sense),
+        widening=_warn_of_widening(rule),
+        stays=_other_checks_stay_text(sense),
     )
 
 
@@ -162,11 +162,11 @@ def printable_statement(rule: ReversePathRule) -> str:
     return _UNPRINTABLE.sub("?", rule.statement)
 
 
-def _stays_text(sense: str) -> str:
+def _other_checks_stay_text(sense: str) -> str:
     return f"{SAYS.text('stays')} {sense}".strip()
 
 
-def _widening_text(rule: ReversePathRule) -> str:
+def _warn_of_widening(rule: ReversePathRule) -> str:
     whom = f"It affects {rule.payers_text}." if rule.checks_every_flow else ""
     return f"{whom} {SAYS.text('widening')}".strip()
 
@@ -178,18 +178,18 @@ def loosen_remedy(setting: RpFilter, interfaces: tuple[str, ...] = ()) -> Remedy
     }
     if not wanted:
         return None
-    return _setting_remedy(setting, wanted, SAYS.text("loose"), "")
+    return _rp_filter_remedy(setting, wanted, SAYS.text("loose"), "")
 
 
 def tighten_remedy(setting: RpFilter, interfaces: tuple[str, ...]) -> Remedy:
     """Strict on these, as they are set themselves."""
     title = SAYS.text("strict", interfaces=join_names(interfaces, 4))
-    return _setting_remedy(setting, dict.fromkeys(interfaces, 1), title, SAYS.text("strict-drops"))
+    return _rp_filter_remedy(setting, dict.fromkeys(interfaces, 1), title, SAYS.text("strict-drops"))
 
 
 def switch_off_remedy(setting: RpFilter) -> Remedy:
     """For its cost: off wherever it is in effect."""
-    return _setting_remedy(
+    return _rp_filter_remedy(
         setting, dict.fromkeys(setting.active_modes, 0), SAYS.text("off"), SAYS.text("off-warning")
     )
 
@@ -203,7 +203,7 @@ def effective_changes(setting: RpFilter, new_values: Mapping[str, int]) -> dict[
     }
 
 
-def _setting_remedy(setting: RpFilter, wanted: Mapping[str, int], title: str, warning: str) -> Remedy:
+def _rp_filter_remedy(setting: RpFilter, wanted: Mapping[str, int], title: str, warning: str) -> Remedy:
     new = {name: wanted.get(name, setting.effective_mode(name)) for name in setting.own}
     old: dict[str, int] = dict(setting.own)
     if not isinstance(setting.default, Absent):  # interfaces that are yet to come: as they would have been

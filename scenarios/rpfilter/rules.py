@@ -172,7 +172,7 @@ def check_settings(host: Host) -> Iterator[Finding]:
     in_effect = ", ".join(active) or "off on every interface"
     base = SAYS.evidence("rp-filter", all=setting.everywhere, active=in_effect)
     if not isinstance(setting.drops, Absent) and setting.drops > 0:
-        met = _interfaces_of_martians(
+        met = _martian_lines_by_interface(
             host, [n for n, value in setting.active_modes.items() if value == STRICT]
         )
         way = _default_interface(facts)
@@ -205,7 +205,7 @@ def check_settings(host: Host) -> Iterator[Finding]:
         )
 
 
-def _interfaces_of_martians(host: Host, strict_ones: list[str]) -> dict[str, tuple[int, str]]:
+def _martian_lines_by_interface(host: Host, strict_ones: list[str]) -> dict[str, tuple[int, str]]:
     """The strict interfaces that the kernel's log names for packets with a wrong source, with how many lines."""
     log = host.compute_once(read_kernel_log)
     if isinstance(log, Absent):

@@ -88,21 +88,21 @@ class Rpfilter(Scenario):
                 run.emit(ev.fact_event(fact_entry, run.elapsed_s()))
         blocked = self.blocking_reason(run.host)
         if blocked:
-            self._report_rule_findings(run)
+            self._emit_rule_findings(run)
             raise RunRefused(blocked)
-        now = await self._count_rates(run)
+        now = await self._count_and_emit_rates(run)
         try:
             await self._measure_in_namespaces(run, facts, now)
         except BenchRefused as why:
-            self._report_rule_findings(run)
+            self._emit_rule_findings(run)
             raise RunRefused(str(why)) from None
 
-    def _report_rule_findings(self, run: Run) -> None:
+    def _emit_rule_findings(self, run: Run) -> None:
         """What the read-only rules say: all that is left where nothing can be measured."""
-        for rule_finding in _findings_of_checks(run.host, run.emit_note):
+        for rule_finding in _findings_of_check_rules(run.host, run.emit_note):
             run.emit_finding(rule_finding)
 
-    async def _count_rates(self, run: Run) -> PacketRates | Absent:
+    async def _count_and_emit_rates(self, run: Run) -> PacketRates | Absent:
         with run.begin_step("rates", STEPS["rates"]):
             before = read_packet_counters(run.host, run.clock.now())
             await run.clock.sleep(run.options.as_number("rates", RATES_S))
@@ -117,11 +117,11 @@ class Rpfilter(Scenario):
                 applied = await stack.enter_async_context(run.apply_change(NAMESPACES))
                 bench = await self._start(applied.value)
                 stack.push_async_callback(bench.close)
-                await self._prepare_network(run, facts, bench, step)
+                await self._copy_routes_in(run, facts, bench, step)
             with run.begin_step("measure", STEPS["measure"]):
                 await self._measure_and_judge_trials(run, facts, bench, now)
 
-    async def _prepare_network(
+    async def _copy_routes_in(
         self, run: Run, facts: RpFilterFacts, bench: LabNetwork, step: StepInProgress
     ) -> None:
         asked = run.options.as_integer("routes", -1)
@@ -153,7 +153,7 @@ class Rpfilter(Scenario):
                 verdicts = experiment.verdicts
                 if trial is tried[0]:
                     shown = values_beside_verdicts(experiment.groups, trial.workload.metrics[0], verdicts)
-                    self._report_conclusion(run, facts, verdicts, shown.get(NONE), now)
+                    self._emit_conclusion(run, facts, verdicts, shown.get(NONE), now)
                 else:
                     further_verdicts.append((trial, verdicts))
 
@@ -171,7 +171,7 @@ class Rpfilter(Scenario):
         if also is not None:
             run.emit_finding(also)
 
-    def _report_conclusion(
+    def _emit_conclusion(
         self,
         run: Run,
         facts: RpFilterFacts,
@@ -186,7 +186,7 @@ class Rpfilter(Scenario):
         )
         measured = main.rule if cost_answer is not None else None
         own = ("rpfilter.loaded", rule_subject(measured)) if measured is not None else None
-        for rule_finding in _findings_of_checks(run.host, lambda _: None):
+        for rule_finding in _findings_of_check_rules(run.host, lambda _: None):
             if (rule_finding.id, rule_finding.subject) != own:
                 run.emit_finding(rule_finding)
         if cost_answer is None:
@@ -198,10 +198,10 @@ class Rpfilter(Scenario):
         run.emit_finding(cost_finding(cost_answer, facts, main))
 
 
-def _findings_of_checks(host: Host, passed_over: Callable[[str], None]) -> Iterator[Finding]:
-    """Yield what the read-only rules say; why one of them says nothing goes to `passed_over`."""
+def _findings_of_check_rules(host: Host, on_no_answer: Callable[[str], None]) -> Iterator[Finding]:
+    """Yield what the read-only rules say; why one of them says nothing goes to `on_no_answer`."""
     for rule in RULES:
         try:
             yield from rule.check(host)
         except (FactUnreadable, RuleInapplicable) as why:
-            passed_over(f"{rule.title}: {why}")
+            on_no_answer(f"{rule.title}: {why}")

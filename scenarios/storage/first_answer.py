@@ -84,11 +84,11 @@ def first_answer(
         evidence=(
             *(Evidence(_job_words(*job), KNOWLEDGE) for job in jobs),
             *(engine_cost_evidence(value.engine_ns) for value in own[:1] if value.engine_ns is not None),
-            *([Evidence(_standing_words(host, target, nearest), KNOWLEDGE)] if nearest else []),
+            *([Evidence(_speed_class_words(host, target, nearest), KNOWLEDGE)] if nearest else []),
             *([Evidence(_throttle_words(throttle, watched_s))] if throttle or watched_s else []),
             *([] if suspicious else [SAYS.evidence("no-suspicion", disks=target.leaf_names)]),
         ),
-        remedy=(_choose_next_step(wrong),),
+        remedy=(_first_single_line_remedy(wrong),),
     )
     return [answer]
 
@@ -180,7 +180,7 @@ def _job_words(kind: DiskUse, value: DirectoryLevel, word: str) -> str:
     return f"{kind.words}: {word}, {reached}{latency}; {edges}{remark}"
 
 
-def _standing_words(host: Host, target: ComparedDirectory, nearest: Sequence[tuple[str, float]]) -> str:
+def _speed_class_words(host: Host, target: ComparedDirectory, nearest: Sequence[tuple[str, float]]) -> str:
     words = " and ".join(
         title if not distance else f"{title} (off by a factor of {math.exp(distance):.2g})"
         for title, distance in nearest
@@ -203,7 +203,7 @@ def _throttle_words(throttle: Finding | None, watched_s: float) -> str:
     )
 
 
-def _choose_next_step(wrong: Sequence[Finding]) -> Remedy:
+def _first_single_line_remedy(wrong: Sequence[Finding]) -> Remedy:
     """One command of one line: the worst finding's, or how long a job really waits."""
     for each in wrong:
         for remedy in each.remedy:

@@ -45,10 +45,10 @@ class Levels(Result, frozen=True, tag="storage.levels/1"):
                 level.workload,
                 level.variant,
                 str(units.metric_quantity(level.median, level.unit)),
-                _range_text(level.ci95, level.unit),
+                _interval_in_unit(level.ci95, level.unit),
                 str(level.blocks),
                 *("–" if ns is None else units.format_latency(ns) for ns in (level.p50_ns, level.p99_ns)),
-                f"{_range_text(level.usual, level.unit)} ({level.usual_class})" if level.usual else "–",
+                f"{_interval_in_unit(level.usual, level.unit)} ({level.usual_class})" if level.usual else "–",
                 "; ".join(level.remarks),
             )
             for level in self.value
@@ -56,7 +56,7 @@ class Levels(Result, frozen=True, tag="storage.levels/1"):
         return (Table(header, rows, frozenset({2, 4, 5, 6})).without_empty_columns(),)
 
 
-def _range_text(ends: tuple[float, float] | None, unit: str) -> str:
+def _interval_in_unit(ends: tuple[float, float] | None, unit: str) -> str:
     return "–" if ends is None else " to ".join(str(units.metric_quantity(end, unit)) for end in ends)
 
 

@@ -26,8 +26,8 @@ def find_differing_caches(host: Host) -> Iterator[Finding]:
     if not several:
         raise RuleInapplicable("no two disks of one model report their write cache")
     for model, disks in several.items():
-        off = [d.name for d in disks if _write_cache(d) == "write through"]
-        on = [d.name for d in disks if _write_cache(d) == "write back"]
+        off = [d.name for d in disks if _write_cache_or_empty(d) == "write through"]
+        on = [d.name for d in disks if _write_cache_or_empty(d) == "write back"]
         if off and on:
             yield SAYS.finding(
                 "write-cache-differs",
@@ -41,7 +41,7 @@ def find_differing_caches(host: Host) -> Iterator[Finding]:
             )
 
 
-def _write_cache(disk: BlockDevice) -> str:
+def _write_cache_or_empty(disk: BlockDevice) -> str:
     return disk.queue.write_cache.strip() if is_present(disk.queue.write_cache) else ""
 
 

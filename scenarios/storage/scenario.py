@@ -115,7 +115,7 @@ class StorageMeasurement:
         scope = scope_words(self._run.plan, self._targets)
         await measure_loads(self._run, budget, scheduled_loads, family=family, scope=scope)
         if are_on_same_device(self._targets):
-            self.courses |= self._courses_by_variant()[self._targets[0].letter]
+            self.courses |= self._completions_by_variant()[self._targets[0].letter]
 
     def _schedule_load(self, load: Workload, limits: Mapping[str, Sequence[DiskLimit]]) -> ScheduledLoad:
         batches = StorageBatches(self._benches, load.id)
@@ -123,11 +123,11 @@ class StorageMeasurement:
         self._schedulers[load.id] = scheduler
         return ScheduledLoad(
             scheduler,
-            partial(self._record_verdicts, load, batches, scheduler),
-            recast=partial(self._recast_capped, load, limits),
+            partial(self._keep_verdicts_and_levels, load, batches, scheduler),
+            recast=partial(self._recast_if_capped, load, limits),
         )
 
-    def _record_verdicts(
+    def _keep_verdicts_and_levels(
         self, load: Workload, batches: StorageBatches, scheduler: BatchScheduler, experiment: LoadExperiment
     ) -> None:
         judged = experiment.verdicts
@@ -141,12 +141,12 @@ class StorageMeasurement:
                 remarks = sorted(batches.remarks)[-1:]
                 self.levels.append(level_of(target, load, values, remarks, latencies, shown_value))
 
-    def _recast_capped(
+    def _recast_if_capped(
         self, load: Workload, limits: Mapping[str, Sequence[DiskLimit]], verdict: ev.RunVerdict
     ) -> ev.RunVerdict:
         is_shared = are_on_same_device(self._targets)
         caps: dict[str, Throttle] = {}
-        for letter, courses in self._courses_by_variant().items():
+        for letter, courses in self._completions_by_variant().items():
             throttles = find_throttles(
                 courses,
                 limits[letter],
@@ -158,7 +158,7 @@ class StorageMeasurement:
                 caps[letter] = own[-1]
         return recast_verdict(verdict, caps)
 
-    def _courses_by_variant(self) -> dict[str, dict[str, list[BlockCompletions]]]:
+    def _completions_by_variant(self) -> dict[str, dict[str, list[BlockCompletions]]]:
         counted = {
             load: scheduler.counted_batches
             for load, scheduler in self._schedulers.items()
@@ -177,7 +177,7 @@ class StorageMeasurement:
         why = ""
         try:
             await bench.start_workers_and_rehearse()
-            why = await self._measure_alone(load, bench, budget.left_s / loads_to_retest, blocks)
+            why = await self._measure_until_early_end(load, bench, budget.left_s / loads_to_retest, blocks)
         finally:
             counted = blocks.counted_blocks(load.id)
             values = metric_values(counted, bench.variant, load.metrics[0].name)
@@ -189,7 +189,7 @@ class StorageMeasurement:
             else:
                 step.skip_step(bench.unfit or why or "nothing could be measured")
 
-    async def _measure_alone(
+    async def _measure_until_early_end(
         self, load: Workload, bench: DirectoryLoadBench, seconds: float, blocks: GuardedBlocks
     ) -> str:
         """Measure blocks one after another, the first a warm-up. Return why that ended early, or ""."""
@@ -280,7 +280,7 @@ class Storage(Scenario):
             run.emit_finding(finding)  # what is measured of the same thing takes its place
         for entry in layout.shared_parts:
             run.emit_note(describe_shared(entry))
-        await self._watch_job(run)
+        await self._watch_job_wait_if_asked(run)
         written = WriteBudget(layout.most_bytes)
         async with AsyncExitStack() as stack:
             watch = watch_for(  # before the files are written: what others do meanwhile is part of the quiet level
@@ -331,7 +331,7 @@ class Storage(Scenario):
                     run.emit_note(f"{target.letter} ({target.directory}): {note}")
         return benches
 
-    async def _watch_job(self, run: Run) -> None:
+    async def _watch_job_wait_if_asked(self, run: Run) -> None:
         """How long a real job waits for I/O, watched before our own load starts."""
         pids = tuple(int(p) for p in run.options.as_strings("pid"))
         cgroup = run.options.as_string("cgroup")

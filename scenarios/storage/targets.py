@@ -162,11 +162,11 @@ class SharedPart(msgspec.Struct, frozen=True, kw_only=True):
 def find_shared_parts(host: Host, targets: Sequence[ComparedDirectory]) -> tuple[SharedPart, ...]:
     """Of every two directories that have something in common; live, for it reads the directories."""
     return tuple(
-        part for a, b in combinations(targets, 2) if (part := _shared_of_pair(host, a, b)) is not None
+        part for a, b in combinations(targets, 2) if (part := _part_shared_by(host, a, b)) is not None
     )
 
 
-def _shared_of_pair(host: Host, a: ComparedDirectory, b: ComparedDirectory) -> SharedPart | None:
+def _part_shared_by(host: Host, a: ComparedDirectory, b: ComparedDirectory) -> SharedPart | None:
     disks = tuple(name for name in a.place.leaves if name in b.place.leaves)
     common = _find_common(host, a, b, disks)
     if common is None:
@@ -193,7 +193,7 @@ def are_on_one_file_system(parts: Sequence[SharedPart], count: int) -> bool:
 
 
 def _find_common(
-    host: Host, a: ComparedDirectory, b: ComparedDirectory, disks: Sequence[str]
+    host: Host, a: ComparedDirectory, b: ComparedDirectory, common_disks: Sequence[str]
 ) -> Common | None:
     numbers = [device_number_of_path(first.directory) for first in (a, b)]
     if None not in numbers and numbers[0] == numbers[1]:
@@ -201,9 +201,9 @@ def _find_common(
     first, other = a.place.mount, b.place.mount
     if first.fstype == other.fstype == "btrfs" and a.place.device == b.place.device:
         return "subvolumes"
-    if not disks:
-        return "paths" if _are_on_same_disk(host, a, b) else None
-    if not set(a.place.leaves) == set(b.place.leaves) == set(disks):
+    if not common_disks:
+        return "paths" if _have_same_wwid(host, a, b) else None
+    if not set(a.place.leaves) == set(b.place.leaves) == set(common_disks):
         return "some disks"
     if "lvm" in list_layer_kinds(host, a) and "lvm" in list_layer_kinds(host, b):
         return "volumes"
@@ -212,7 +212,7 @@ def _find_common(
     return "disk"
 
 
-def _are_on_same_disk(host: Host, a: ComparedDirectory, b: ComparedDirectory) -> bool:
+def _have_same_wwid(host: Host, a: ComparedDirectory, b: ComparedDirectory) -> bool:
     """Two names of one device, by its world-wide name: another path to it."""
     wwids: list[set[str]] = []
     for target in (a, b):
@@ -258,7 +258,7 @@ def _what_differs_text(part: SharedPart) -> str:
 
 def list_known_findings(host: Host, targets: Sequence[ComparedDirectory]) -> list[Finding]:
     """Return what the rules say of these directories, their file systems and the devices below them."""
-    names = set(_list_names(targets))
+    names = set(_paths_and_devices(targets))
     mounted = {file_system_key(host, target.directory) for target in targets}
 
     def is_concerned(subject: str) -> bool:
@@ -271,7 +271,7 @@ def list_known_findings(host: Host, targets: Sequence[ComparedDirectory]) -> lis
     ]
 
 
-def _list_names(targets: Sequence[ComparedDirectory]) -> Iterator[str]:
+def _paths_and_devices(targets: Sequence[ComparedDirectory]) -> Iterator[str]:
     for target in targets:
         yield from (
             target.directory,

@@ -74,12 +74,12 @@ class CacheDropper:
     async def drop_caches(self, at_most_s: float) -> None:
         """Raises MeasurementInvalid where a path is not there, Refused where the whole cache may not be dropped."""
         if self.paths:
-            await self._drop_paths(at_most_s)
+            await self._drop_paths_or_raise(at_most_s)
         if self.drops_whole_cache:
             async with self.run.apply_change(WHOLE):
                 pass
 
-    async def _drop_paths(self, at_most_s: float) -> None:
+    async def _drop_paths_or_raise(self, at_most_s: float) -> None:
         argv = own_module(_MODULE, *self.paths)
         ran = await self.supervisors.run(
             CommandOrder(argv=argv, cwd="/", env=dict(os.environ), kept_bytes=_OUTPUT, at_most_s=at_most_s)

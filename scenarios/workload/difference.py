@@ -90,7 +90,7 @@ def moved_words(split: Split) -> str:
     """`+14 points blocked in unlink and openat on a directory lock (rwsem), +3 points system CPU; user CPU equal`."""
     largest, alike = moved_and_alike_parts(split)
     parts_text = ", ".join(
-        f"{_format_points(part, split)} {_part_words(part)}{_part_note(part, split)}" for part in largest
+        f"{_points_or_seconds(part, split)} {_part_words(part)}{_part_note(part, split)}" for part in largest
     )
     parts_text = parts_text or "no part of it stands out"
     equal = [part_words(part.name) for part in alike if part not in largest]
@@ -120,7 +120,7 @@ def wait_words(wait: BlockedOn) -> str:
     return f"{'blocked' if wait.hard else 'asleep'}{calls} on {words_for_wait(wait.name)}"
 
 
-def _format_points(part: TimePart, split: Split) -> str:
+def _points_or_seconds(part: TimePart, split: Split) -> str:
     """Of the baseline's wall time; of a difference of a factor of two or more its seconds."""
     wall_part = split.parts[0]
     if wall_part.baseline_s <= 0 or not 1 / FACTOR < wall_part.variant_s / wall_part.baseline_s < FACTOR:
@@ -214,7 +214,7 @@ def lines_by_call(split: Split, least_s: float = 0.0) -> list[TimeViewLine]:
 
 
 def _build_lines(
-    split: Split, named_parts: Sequence[tuple[str, TimePart]], least_s: float
+    split: Split, named_parts: Sequence[tuple[str, TimePart]], min_s: float
 ) -> list[TimeViewLine]:
     """They sum to the wall time of either side."""
     wall_part = split.parts[0]
@@ -226,7 +226,7 @@ def _build_lines(
             part,
         )
         for name, part in named_parts
-        if max_seconds(part) > least_s
+        if max_seconds(part) > min_s
     ]
     left = wall_part.baseline_s - math.fsum(line.baseline_s for line in shown)
     right = wall_part.variant_s - math.fsum(line.variant_s for line in shown)

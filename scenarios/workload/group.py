@@ -62,10 +62,10 @@ def _io_max_line(value: str, context: str) -> str:
         raise UsageError(
             f"{context}: io.max={value}: {device} is no whole block device of this host"
         ) from None
-    return " ".join((number, *map(_limit_in_bytes, rest)))
+    return " ".join((number, *map(_expand_suffix, rest)))
 
 
-def _limit_in_bytes(word: str) -> str:
+def _expand_suffix(word: str) -> str:
     key, _, value = word.partition("=")
     return f"{key}={parse_size(value) or value}"
 
@@ -84,7 +84,7 @@ def find_group_root(host: Host) -> str | Absent:
     root = chain[-1]
     above = (root,) if os.geteuid() == 0 else chain
     own_folders = [
-        folder for folder in above if all(os.access(path, os.W_OK) for path in _delegated_paths(folder))
+        folder for folder in above if all(os.access(path, os.W_OK) for path in _paths_to_delegate(folder))
     ]
     if not own_folders:
         return Absent(
@@ -98,7 +98,7 @@ def find_group_root(host: Host) -> str | Absent:
     return max(own_folders, key=lambda folder: len(_enabled_controllers(host, folder)))
 
 
-def _delegated_paths(folder: str) -> tuple[str, ...]:
+def _paths_to_delegate(folder: str) -> tuple[str, ...]:
     return folder, f"{folder}/cgroup.procs"
 
 
@@ -141,7 +141,7 @@ def limits_to_carry_over(host: Host, root: str | Absent) -> InheritedLimits:
     chain = own_groups[""]
     escaped = tuple(folder for folder in chain if folder.startswith(below))
     limits: dict[str, str] = {}
-    if quotas := [pair for folder in escaped if (pair := _read_quota(host, folder))]:
+    if quotas := [pair for folder in escaped if (pair := _quota_and_period(host, folder))]:
         tightest = min(quotas, key=lambda pair: pair[0] / pair[1])
         limits["cpu.max"] = f"{tightest[0]} {tightest[1]}"
     for name in ("memory.max", "memory.high"):
@@ -158,7 +158,7 @@ def limits_to_carry_over(host: Host, root: str | Absent) -> InheritedLimits:
     return InheritedLimits(escaped[0].removeprefix(chain[-1].rstrip("/")) if escaped else "", limits)
 
 
-def _read_quota(host: Host, folder: str) -> tuple[int, int] | None:
+def _quota_and_period(host: Host, folder: str) -> tuple[int, int] | None:
     pair = parse_unsigned_list(_read_text_or_empty(host, f"{folder}/cpu.max").split())
     return (pair[0], pair[1]) if pair is not None and len(pair) == 2 and pair[1] else None
 
@@ -261,16 +261,16 @@ class ScoreReader:
     def find(self, output: str) -> float | None:
         """A finite number above 0, or None."""
         try:
-            value = float(self._from_json(output) if self._pattern is None else self._from_text(output))
+            value = float(self._number_at_path(output) if self._pattern is None else self._last_match(output))
         except (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError):
             return None
         return value if math.isfinite(value) and value > 0 else None
 
-    def _from_text(self, output: str) -> str:
+    def _last_match(self, output: str) -> str:
         assert self._pattern is not None
         return list(self._pattern.finditer(output))[-1][1]
 
-    def _from_json(self, output: str) -> float:
+    def _number_at_path(self, output: str) -> float:
         value = json.loads(output)
         for name in self._path:
             value = value[int(name)] if isinstance(value, list) else value[name]

@@ -71,7 +71,7 @@ def parse_request(options: OptionMap, cwd: str) -> CommandRequest:
     """Raises UsageError in one line."""
     words: dict[str, Any] = {k: v for k, v in options.values.items() if k in IN_FILE}
     if name := options.as_string("file"):
-        in_file = _read_file(name)
+        in_file = _read_request_file(name)
         typed = {k for k in words if k in in_file and words[k] != IN_FILE[k].default}
         if typed:
             raise UsageError(f"--{min(typed)} is given on the command line and in {name}; give it once")
@@ -81,7 +81,7 @@ def parse_request(options: OptionMap, cwd: str) -> CommandRequest:
     series = int(words.get("series") or 0)
     jobs = _parse_variants(words.get("variant") or [], command, directory, series)
     names = {variant.id for variant in jobs}
-    _refuse_first(
+    _refuse_if_any(
         (series and len(jobs) != 1, "--series runs one variant; leave --variant out, or give it once"),
         (not series and len(jobs) < 2, f"give --variant twice at least: {EXAMPLE_VARIANTS}"),
         (len(jobs) > MAX_VARIANTS, f"at most {MAX_VARIANTS} variants in a run"),
@@ -95,7 +95,7 @@ def parse_request(options: OptionMap, cwd: str) -> CommandRequest:
     every = int(words.get("every") or EVERY)
     treat = commands["treat"]
     needs_series = bool(treat or words.get("every"))
-    _refuse_first(
+    _refuse_if_any(
         (
             ALL in cold and os.geteuid(),
             "--cold all: needs root; name the files or folders that the command reads",
@@ -113,7 +113,7 @@ def parse_request(options: OptionMap, cwd: str) -> CommandRequest:
     at_most_s = float(words.get("at-most") or 600.0)
     return CommandRequest(
         jobs=jobs,
-        load=_plan_load(score, str(words.get("score-better") or "more"), at_most_s),
+        load=_workload_with_metrics(score, str(words.get("score-better") or "more"), at_most_s),
         at_most_s=at_most_s,
         score=score,
         series=series,
@@ -124,14 +124,14 @@ def parse_request(options: OptionMap, cwd: str) -> CommandRequest:
     )
 
 
-def _refuse_first(*faults: tuple[object, str]) -> None:
+def _refuse_if_any(*faults: tuple[object, str]) -> None:
     """Raise UsageError for the first fault that is there. A fault is a condition and its line."""
     for is_there, line in faults:
         if is_there:
             raise UsageError(line)
 
 
-def _plan_load(score: str, better: str, at_most_s: float) -> Workload:
+def _workload_with_metrics(score: str, better: str, at_most_s: float) -> Workload:
     judged = [Metric(WALL, "s", better="less"), Metric(CPU, "s", better="less")]
     if is_energy_readable():
         judged.append(Metric(ENERGY, "J", better="less"))
@@ -176,7 +176,7 @@ def _variant_from_table(table: Mapping[str, Any], command: str, cwd: str) -> Com
     return make_variant(str(table.get("name", "")), words, command, cwd)
 
 
-def _read_file(name: str) -> dict[str, Json]:
+def _read_request_file(name: str) -> dict[str, Json]:
     try:
         text = read_trusted_file(name, MAX_FILE_BYTES)
     except FileTooLarge:
@@ -190,12 +190,12 @@ def _read_file(name: str) -> dict[str, Json]:
     if unknown := sorted(set(file_words) - set(IN_FILE)):
         raise UsageError(f"--file {name}: unknown word {unknown[0]!r}; known are {', '.join(IN_FILE)}")
     try:
-        return {key: _option_value(IN_FILE[key], value) for key, value in file_words.items()}
+        return {key: _option_of_file(IN_FILE[key], value) for key, value in file_words.items()}
     except ValueError as error:
         raise UsageError(f"--file {name}: {error}") from None
 
 
-def _option_value(option: Option, value: Json) -> Json:
+def _option_of_file(option: Option, value: Json) -> Json:
     """Of a file, as the command line would have it. Raises ValueError."""
     if option.kind in ("integer", "number"):
         if isinstance(value, bool | str):

@@ -135,9 +135,9 @@ class CommandUnderVariants(Scenario):
     takes_s: ClassVar[float] = BUDGET_S
 
     def prepare(self, host: Host, options: OptionMap) -> PreparedRun:
-        cwd = options.as_string("cwd") or _current_directory()
+        cwd = options.as_string("cwd") or _current_directory_or_refuse()
         private = options.is_set("private")
-        wanted = _parse_request(options, cwd)
+        wanted = _parse_and_hide_reason(options, cwd)
         budget = options.as_number("budget", BUDGET_S)
         root = find_group_root(host)
         limits = limits_to_carry_over(host, root)
@@ -191,7 +191,7 @@ class CommandUnderVariants(Scenario):
                 for job in wanted.jobs
             ]
             with run.begin_step("measure", "measure and judge"):
-                await _run_benches_and_clean_up(run, wanted, benches)
+                await _measure_and_clean_up(run, wanted, benches)
 
 
 async def _make_group_and_get_path(run: Run, stay: AsyncExitStack, job: CommandVariant) -> str:
@@ -210,9 +210,7 @@ async def _make_group_and_get_path(run: Run, stay: AsyncExitStack, job: CommandV
     return applied_group.value
 
 
-async def _run_benches_and_clean_up(
-    run: Run, wanted: CommandRequest, benches: list[CommandVariantBench]
-) -> None:
+async def _measure_and_clean_up(run: Run, wanted: CommandRequest, benches: list[CommandVariantBench]) -> None:
     if wanted.series:
         await measure_series(run, wanted, benches[0])
     else:
@@ -280,7 +278,7 @@ def _report_call_paths(run: Run, all_profiles: list[ProfiledGroups]) -> None:
         )
 
 
-def _parse_request(options: OptionMap, cwd: str) -> CommandRequest:
+def _parse_and_hide_reason(options: OptionMap, cwd: str) -> CommandRequest:
     """Raises UsageError; the reason is recorded, so with `--private` none is given that a file's words stand in."""
     try:
         return parse_request(options, cwd)
@@ -290,7 +288,7 @@ def _parse_request(options: OptionMap, cwd: str) -> CommandRequest:
         raise
 
 
-def _current_directory() -> str:
+def _current_directory_or_refuse() -> str:
     try:
         return os.getcwd()  # noqa: PTH109 (as text)
     except OSError:

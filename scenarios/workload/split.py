@@ -97,11 +97,11 @@ def divide_wall_time(values: Mapping[str, float], known_parts: Sequence[str]) ->
     scale = wall / total if total > wall else 1.0
     parts = {name: value * scale for name, value in parts.items()}
     rest = wall - math.fsum(parts.values())
-    sums = {_sum_key(name): values[name] for name in (USER, SYSTEM) if name in parts}
+    sums = {_key_over_threads(name): values[name] for name in (USER, SYSTEM) if name in parts}
     return {WALL: wall, **parts, REST: rest if rest > MIN_REST_S else 0.0, **sums}
 
 
-def _sum_key(name: str) -> str:
+def _key_over_threads(name: str) -> str:
     """Of a part, over all threads."""
     return f"sum {name}"
 
@@ -129,8 +129,8 @@ def divide_waits(parts: Mapping[str, float], waits: Sequence[WaitTotal]) -> dict
     return wait_seconds
 
 
-def _wait_key(wait_name: str, hard: bool) -> str:
-    return f"{'D' if hard else 'S'} {wait_name}"
+def _wait_key(wait_name: str, uninterruptible: bool) -> str:
+    return f"{'D' if uninterruptible else 'S'} {wait_name}"
 
 
 def _scale_seconds(run: Mapping[str, float], factor: float) -> dict[str, float]:
@@ -165,14 +165,14 @@ class PartsOfGroups(NamedTuple):
             for side in (baseline, variant)
         )
         fields = asdict(compare_seconds(first, other, 1))
-        fields["differs"] = self._is_different(first, other, names[0] if names[0] in RATES else WALL)
+        fields["differs"] = self._differ_beyond_least(first, other, names[0] if names[0] in RATES else WALL)
         unmoved = False
         if names in ((USER,), (SYSTEM,)):
-            moved_s = self.sum_parts(baseline, variant, _sum_key(names[0])).difference_s
+            moved_s = self.sum_parts(baseline, variant, _key_over_threads(names[0])).difference_s
             unmoved = abs(moved_s) < 0.5 * abs(fields["difference_s"])
         return TimePart(**fields, name=", ".join(names), unmoved=unmoved)
 
-    def _is_different(self, first: Sequence[float], other: Sequence[float], of: str = WALL) -> bool:
+    def _differ_beyond_least(self, first: Sequence[float], other: Sequence[float], of: str = WALL) -> bool:
         """Beside LEAST_WAIT of a run: what is smaller is no ratio."""
         all_values = [run[of] for sides in self.parts_by_side for runs in sides.values() for run in runs]
         least = MIN_WAIT_SHARE * max(all_values, default=1.0) or 1.0

@@ -144,7 +144,7 @@ def window_values_of(job: JobRun) -> dict[str, float]:
         LOOKS: job.looks if job.d_s is not None else None,
         **{name: job.counts.get(name) for name in perf_events.EVENTS},
         **job.slots,
-        ENERGY: _energy_j(job),
+        ENERGY: _package_and_dram_j(job),
         "energy, packages": job.energy_package_j,
         "energy, DRAM": job.energy_dram_j,
         "peak RSS": job.peak_rss_bytes,
@@ -158,7 +158,7 @@ def window_values_of(job: JobRun) -> dict[str, float]:
     return {name: float(value) for name, value in values.items() if value is not None}
 
 
-def _energy_j(job: JobRun) -> float | None:
+def _package_and_dram_j(job: JobRun) -> float | None:
     """Packages and DRAM together, as far as they can be read."""
     known_joules = [value for value in (job.energy_package_j, job.energy_dram_j) if value is not None]
     return max(MIN_ENERGY_J, sum(known_joules)) if known_joules else None
@@ -252,7 +252,7 @@ class CommandVariantBench(VariantBench):
         order = self.job.make_order(
             keep=keep,
             group=self.group,
-            chains=self._should_chain(),
+            chains=self._should_record_wakers(),
             most_bytes=self.allowance.left_bytes,
             at_most_s=self.at_most_s,
         )
@@ -266,7 +266,7 @@ class CommandVariantBench(VariantBench):
             self.chains[job.wall_s] = calls
         if self.stay is not None:
             self.stay.check()
-        self._tell_left(job)
+        self._note_survivors_once(job)
         self.allowance.charge_run(job)
         values = window_values_of(job)
         if moved is not None:
@@ -283,13 +283,13 @@ class CommandVariantBench(VariantBench):
             else:
                 values[SCORE] = score_value
         if problem:
-            self._record_failure(problem)
+            self._count_failure(problem)
             values = {}
         else:
             self._in_a_row = 0
         return Measured(seconds=job.wall_s, values=values, operations=1, cpu_s=job.cpu_s)
 
-    def _should_chain(self) -> bool:
+    def _should_record_wakers(self) -> bool:
         light = os.geteuid() == 0 or self._switches_s <= MAX_SWITCHES_PER_S
         return self.profile and light and len(self.chains) < MAX_RUNS
 
@@ -309,7 +309,7 @@ class CommandVariantBench(VariantBench):
             if problem := describe_failure(job, self.at_most_s, self.private):
                 raise MeasurementInvalid(f"{option}: {problem}")
 
-    def _record_failure(self, problem: str) -> None:
+    def _count_failure(self, problem: str) -> None:
         self.failed += 1
         self.problem = problem
         self._in_a_row += 1
@@ -318,7 +318,7 @@ class CommandVariantBench(VariantBench):
         if self.failed <= SAID:
             self.run.emit_note(f"{self.variant}: run {self.runs} is not measured: {problem}")
 
-    def _tell_left(self, job: JobRun) -> None:
+    def _note_survivors_once(self, job: JobRun) -> None:
         if job.left and not job.stopped and not self._left_said:
             self._left_said = True
             count = "1 process was" if job.left == 1 else f"{job.left} processes were"

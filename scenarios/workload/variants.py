@@ -139,10 +139,10 @@ def make_variant(name: str, words: Sequence[tuple[str, str]], command: str, cwd:
         argv=argv,
         cwd=directory,
         env=env,
-        cpus=_parse_cpus(own["cpus"], context) if "cpus" in own else (),
-        node=_parse_node(own["node"], context) if "node" in own else None,
-        nice=_parse_nice(own["nice"], context) if "nice" in own else 0,
-        ionice=_parse_ionice(own["ionice"], context) if "ionice" in own else (),
+        cpus=_parse_usable_cpus(own["cpus"], context) if "cpus" in own else (),
+        node=_parse_memory_node(own["node"], context) if "node" in own else None,
+        nice=_parse_allowed_nice(own["nice"], context) if "nice" in own else 0,
+        ionice=_parse_class_and_level(own["ionice"], context) if "ionice" in own else (),
         limits={name: parse_limit(name, own[name], context) for name in LIMITS if name in own},
         settings=tuple(settings),
         own=own | env,
@@ -172,7 +172,7 @@ def check_startable(argv: Sequence[str], env: Mapping[str, str], cwd: str, conte
         )
 
 
-def _parse_cpus(text: str, context: str) -> tuple[int, ...]:
+def _parse_usable_cpus(text: str, context: str) -> tuple[int, ...]:
     wanted = parse_cpu_list(text)
     if not wanted:
         raise UsageError(f"{context}: cpus={text}: write CPU numbers as 0-3,8")
@@ -181,14 +181,14 @@ def _parse_cpus(text: str, context: str) -> tuple[int, ...]:
     return tuple(sorted(wanted))
 
 
-def _parse_node(text: str, context: str) -> int:
+def _parse_memory_node(text: str, context: str) -> int:
     number = parse_unsigned(text)
     if number is None or not Path(f"/sys/devices/system/node/node{number}").is_dir():
         raise UsageError(f"{context}: node={text}: this host has no such memory node")
     return number
 
 
-def _parse_nice(text: str, context: str) -> int:
+def _parse_allowed_nice(text: str, context: str) -> int:
     value = parse_signed(text)
     if value is None or not -20 <= value <= 19:
         raise UsageError(f"{context}: nice={text}: a number from -20 to 19")
@@ -197,7 +197,7 @@ def _parse_nice(text: str, context: str) -> int:
     return value
 
 
-def _parse_ionice(text: str, context: str) -> tuple[int, ...]:
+def _parse_class_and_level(text: str, context: str) -> tuple[int, ...]:
     name, _, level = text.partition(":")
     is_known = name in IONICE and (level in "01234567" if level else True) and len(level) <= 1
     if not is_known or (name == "idle" and level):

@@ -160,7 +160,7 @@ def run_contention(folder: Path, patch: pytest.MonkeyPatch) -> FakeRun:
         """As root it would ask the kernel for locks."""
         return planned
 
-    patch.setattr("hostdx.scenarios.contention.scenario._add_locks", ask_no_kernel)
+    patch.setattr("hostdx.scenarios.contention.scenario._add_lock_waits", ask_no_kernel)
     patch.setattr(of_contention, "Host", made_host)
 
     def rate(load: str, side: int, workers: int) -> float:

@@ -46,7 +46,7 @@ class CommandBench:
         self.leaves = tuple(leaves)
         self.at_most_s = at_most_s
 
-    async def measure_block(self, _seconds: float = 0.0, most_bytes: int | None = None) -> Measured:
+    async def measure_block(self, _elapsed_s: float = 0.0, most_bytes: int | None = None) -> Measured:
         """Run the command once, however long it takes. Raise BenchRefused where it fails.
         Cancelling ends it and its children.
 

@@ -266,11 +266,11 @@ def find_incidents_in_series(
         samples=len(longest.values),
         names_processes=any(series.subject == ALL_PROCESSES for series in all_series),
         incidents=tuple(incidents[:MAX_INCIDENTS]),
-        rows=tuple(_make_rows(incidents, watched)),
+        rows=tuple(_shown_rows(incidents, watched)),
     )
 
 
-def _make_rows(incidents: Sequence[Incident], all_series: Sequence[SampleSeries]) -> Iterator[TimelineRow]:
+def _shown_rows(incidents: Sequence[Incident], all_series: Sequence[SampleSeries]) -> Iterator[TimelineRow]:
     """Yield what the incidents showed in, the worst first; without incidents what is watched and moves."""
     by_name = {(series.subject, series.metric): series for series in all_series}
     shown = [(symptom.subject, symptom.metric) for incident in incidents for symptom in incident.symptoms]

@@ -78,8 +78,8 @@ def judge_fleet(
             for n, column in enumerate(screened.columns)
         ),
         odd=tuple(_fleet_outlier(name, screened, judged, nodes, table, groups) for name in odd),
-        suspects=tuple(item for item in judged if item.node not in odd and _is_unsettled(item, margin)),
-        cleared=tuple(item for item in judged if item.node not in odd and not _is_unsettled(item, margin)),
+        suspects=tuple(item for item in judged if item.node not in odd and _is_still_open(item, margin)),
+        cleared=tuple(item for item in judged if item.node not in odd and not _is_still_open(item, margin)),
         rare=tuple(item for group in groups for item in find_rare_values(table, group)),
         findings=_findings_by_node(nodes),
         missing=tuple(missing),
@@ -88,7 +88,7 @@ def judge_fleet(
     )
 
 
-def _is_unsettled(standing: RetestedMeasure, margin: float) -> bool:
+def _is_still_open(standing: RetestedMeasure, margin: float) -> bool:
     """Neither decided nor back among its peers in the retests."""
     back = standing.ratio is not None and abs(math.log(standing.ratio)) <= margin_edge(margin) / 2
     return not (standing.is_decided or back)

@@ -102,13 +102,13 @@ def rule_id_and_proof_of(key: FactKey) -> tuple[str, str]:
     kind = subject.partition(":")[0]
     tables = ("",) if kind == "sysctl" else (_TABLES.get(kind, kind), "host")
     return next(
-        (rule_and_proof for table in tables if (rule_and_proof := _rules_by_column().get((table, name)))),
+        (rule_and_proof for table in tables if (rule_and_proof := _rule_and_proof().get((table, name)))),
         ("", ""),
     )
 
 
 @lru_cache(maxsize=1)
-def _rules_by_column() -> dict[tuple[str, str], tuple[str, str]]:
+def _rule_and_proof() -> dict[tuple[str, str], tuple[str, str]]:
     """By the table that a rule looks at and the columns that it names; by name alone for the sysctls that it sets."""
     rules_by_column: dict[tuple[str, str], tuple[str, str]] = {}
     for rule in load_written_rules().rules:

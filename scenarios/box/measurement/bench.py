@@ -106,7 +106,7 @@ class BoxBench:
 
     async def prepare_files(self, progress: Progress | None) -> None:
         """Make and fill the files that are read. Raise BenchRefused with one line; `close` frees all of it."""
-        self.surrounding_names = await asyncio.to_thread(_list_surroundings, self.private.fd)
+        self.surrounding_names = await asyncio.to_thread(_count_names_beside, self.private.fd)
         laid = await asyncio.to_thread(self._lay_files)
         self._pool = WorkerPool((*(file.fd for file in self._files), self.private.fd))
 
@@ -120,9 +120,9 @@ class BoxBench:
             # 47,008 is no multiple of a sector: these go through the page cache from now on
             fcntl.fcntl(file.fd, fcntl.F_SETFL, fcntl.fcntl(file.fd, fcntl.F_GETFL) & ~os.O_DIRECT)
         await self._pool.ensure_workers(self.workers)
-        await self._fill_shared()
+        await self._write_shared_file()
 
-    async def _fill_shared(self) -> None:
+    async def _write_shared_file(self) -> None:
         """As ior-hard writes it: how its records lie on the disk is a part of how fast they are read."""
         corner = BY_ID["ior-hard-write"]
         count = self.size_bytes // (corner.record_bytes * self.workers)
@@ -139,11 +139,11 @@ class BoxBench:
                 LEAD_S,
             )
         except WorkerFailed as why:
-            raise self._refusal_for(why) from why
+            raise self._refusal_of_failure(why) from why
         self._held = min(reply["n"] for reply in replies)
         self.budget.charge(sum(reply["n"] for reply in replies) * corner.record_bytes, None)
 
-    def _refusal_for(self, why: WorkerFailed) -> BenchRefused:
+    def _refusal_of_failure(self, why: WorkerFailed) -> BenchRefused:
         return BenchRefused(f"{self.private.path}: {why}{io_error_advice(why.errno, self.private.path)}")
 
     def _lay_files(self) -> list[TestFile]:
@@ -156,7 +156,7 @@ class BoxBench:
         self.direct = all(file.direct for file in self._files.files_of_kind("write easy"))
         return [file for file in files if file.bytes]
 
-    def _folder_name(self, side: Side, rank: int) -> str:
+    def _folder_of_cycle(self, side: Side, rank: int) -> str:
         """A new one in each cycle, as mdtest has them."""
         return f"hard.{self._cycle}" if side == "hard" else f"easy.{self._cycle}.{rank}"
 
@@ -174,22 +174,22 @@ class BoxBench:
         if corner.operation in ("write", "create"):
             self.budget.check(our_bytes)
         if corner.operation in ("read", "open"):
-            await self._drop_caches(corner, specs)
+            await self._drop_cached_reads(corner, specs)
         kind = "read" if corner.operation == "read" else "write"
         before = disk_bytes(self.host, self.leaves, kind) if self.leaves and corner.moves_bytes else None
         try:
             replies = await self._pool.run_block(specs, LEAD_S)
         except WorkerFailed as why:
-            raise self._refusal_for(why) from why
+            raise self._refusal_of_failure(why) from why
         after = disk_bytes(self.host, self.leaves, kind) if before is not None else None
         each = self.file_count if corner.operation == "find" else 1
         measured = _measured_block(corner, replies, each, counter_growth(before, after))
-        self._record_block(corner, specs, replies, measured)
+        self._charge_and_note_block(corner, specs, replies, measured)
         if corner.operation == "read" and (cached := served_by_cache_reason(measured)):
             raise ReadsServedByCache(f"cached: {cached}")
         return measured
 
-    def _record_block(
+    def _charge_and_note_block(
         self, corner: BoxTest, specs: list[LoadSpec], replies: list[BlockReply], measured: Measured
     ) -> None:
         if measured.seconds > 0:
@@ -212,8 +212,8 @@ class BoxBench:
         if corner.moves_bytes:
             return [{**common, **self._records_spec(corner, rank)} for rank in range(self.workers)]
         if corner.operation == "find":
-            folders = [self._folder_name("easy", rank) for rank in range(self.workers)] + [
-                self._folder_name("hard", 0)
+            folders = [self._folder_of_cycle("easy", rank) for rank in range(self.workers)] + [
+                self._folder_of_cycle("hard", 0)
             ]
             passes = self._pass_count(corner, self.file_count)
             common |= {
@@ -230,7 +230,7 @@ class BoxBench:
         common |= {"slices": [10 * LONGEST_S], "at_most_s": 10 * LONGEST_S}
         return [
             {
-                **common, "fds": [self.private.fd], "folders": [self._folder_name(side, rank)], "names": count,
+                **common, "fds": [self.private.fd], "folders": [self._folder_of_cycle(side, rank)], "names": count,
                 "stem": f"{self._cycle}.{rank}", "least": passes * count, "most": passes * count,
             }
             for rank, count in enumerate(made_by)
@@ -289,7 +289,7 @@ class BoxBench:
         rate = self._rates.get(corner.id, 0.0)
         return max(1, min(MAX_PASSES, int(rate * MIN_PASS_S / max(1, names))))
 
-    async def _drop_caches(self, corner: BoxTest, specs: list[LoadSpec]) -> None:
+    async def _drop_cached_reads(self, corner: BoxTest, specs: list[LoadSpec]) -> None:
         """Nothing of what is read next may lie in the page cache. Raises Cached."""
         try:
             if corner.operation == "read":
@@ -315,7 +315,7 @@ class BoxBench:
         await asyncio.to_thread(self._files.close)
 
 
-def _list_surroundings(private: int) -> DirectoryListing:
+def _count_names_beside(private: int) -> DirectoryListing:
     """Of the directory above ours: the names alone, at most so long."""
     began, entries = time.monotonic(), 0
     fd = os.open("..", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=private)
@@ -333,11 +333,11 @@ def _list_surroundings(private: int) -> DirectoryListing:
 
 
 def _measured_block(
-    corner: BoxTest, replies: list[BlockReply], each: int, device_bytes: int | None
+    corner: BoxTest, replies: list[BlockReply], pass_files: int, device_bytes: int | None
 ) -> Measured:
-    """Everybody's operations over the time of the slowest, as ior and mdtest have it. `each`: files of a pass."""
+    """Everybody's operations over the time of the slowest, as ior and mdtest have it. `pass_files`: files of a pass."""
     seconds = max(reply["ns"] for reply in replies) / 1e9
-    operations = each * sum(reply["n"] for reply in replies)
+    operations = pass_files * sum(reply["n"] for reply in replies)
     moved = operations * corner.record_bytes
     value = (moved if corner.moves_bytes else operations) / seconds if seconds > 0 else 0.0
     return Measured(

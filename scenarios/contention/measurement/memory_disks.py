@@ -37,18 +37,18 @@ def mount_memory_disks(kinds: tuple[str, ...]) -> list[int]:
     if not place:
         raise BenchRefused(f"none of {', '.join(PLACES)} is a directory; name a directory with --dir")
     size = len(kinds) * IMAGE_BYTES + (16 << 20)
-    _run_tool("mount", "-t", "tmpfs", "-o", f"size={size},mode=700,nosuid,nodev", "hostdx", place)
+    _run_tool_or_refuse("mount", "-t", "tmpfs", "-o", f"size={size},mode=700,nosuid,nodev", "hostdx", place)
     folder = os.open(place, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    return [_make_file_system(kind, place, folder) for kind in kinds]
+    return [_make_and_mount_image(kind, place, folder) for kind in kinds]
 
 
-def _make_file_system(kind: str, place: str, folder: int) -> int:
+def _make_and_mount_image(kind: str, place: str, folder: int) -> int:
     image = os.open(f"{kind}.image", os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600, dir_fd=folder)
     os.ftruncate(image, IMAGE_BYTES)
     os.close(image)
     os.mkdir(kind, 0o700, dir_fd=folder)
-    _run_tool(*MAKERS[kind], f"{place}/{kind}.image")
-    _run_tool(
+    _run_tool_or_refuse(*MAKERS[kind], f"{place}/{kind}.image")
+    _run_tool_or_refuse(
         "mount", "-t", kind, "-o", "loop,nosuid,nodev,noexec", f"{place}/{kind}.image", f"{place}/{kind}"
     )
     return os.open(kind, _HOLD, dir_fd=folder)
@@ -66,7 +66,7 @@ def _enter_private_mount_namespace() -> None:
         raise BenchRefused("refusing to mount anything: this is the host's own mount namespace")
 
 
-def _run_tool(*argv: str) -> None:
+def _run_tool_or_refuse(*argv: str) -> None:
     output = run_command(argv, TIMEOUT_S)
     if isinstance(output, Absent):
         raise BenchRefused(

@@ -62,20 +62,20 @@ def make_operation(load: str, folder: int, number: int, workers: int) -> Operati
         case "anonymous":
             return Operation(_touch_anonymous_pages, MAP_BYTES // mmap.PAGESIZE, 1)
         case "mapped":
-            return _map_operation(_open_file(folder, "mapped"), number * MAP_BYTES)
+            return _map_and_touch_operation(_open_file(folder, "mapped"), number * MAP_BYTES)
         case "sockets":
-            return _send_operation()
+            return _socket_round_trip()
     raise ValueError(f"there is no load {load}")
 
 
-def _open_file(folder: int, name: str, more: int = 0) -> int:
-    return os.open(name, _FLAGS | os.O_RDWR | more, 0o600, dir_fd=folder)
+def _open_file(folder: int, name: str, extra_flags: int = 0) -> int:
+    return os.open(name, _FLAGS | os.O_RDWR | extra_flags, 0o600, dir_fd=folder)
 
 
-def _append_operation(fd: int, workers: int, most: int = MAX_SIDE_BYTES) -> Operation:
-    """Each worker truncates after its share of `most`, so that all files together stay below it."""
+def _append_operation(fd: int, workers: int, max_bytes: int = MAX_SIDE_BYTES) -> Operation:
+    """Each worker truncates after its share of `max_bytes`, so that all files together stay below it."""
     calls, written = 16, 0
-    own = max(calls * WRITE_BYTES, min(PRIVATE_BYTES, most // workers))
+    own = max(calls * WRITE_BYTES, min(PRIVATE_BYTES, max_bytes // workers))
 
     def truncate_if_full() -> None:
         nonlocal written
@@ -115,25 +115,25 @@ def _create_operation(folder: int, number: int) -> Operation:
 
 
 def _touch_anonymous_pages() -> None:
-    _touch_pages(mmap.mmap(-1, MAP_BYTES, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+    _write_pages_and_unmap(mmap.mmap(-1, MAP_BYTES, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
 
 
-def _map_operation(fd: int, at: int) -> Operation:
+def _map_and_touch_operation(fd: int, at: int) -> Operation:
     """Write faults: the file system is told of each page."""
     return Operation(
-        lambda: _touch_pages(mmap.mmap(fd, MAP_BYTES, mmap.MAP_SHARED, offset=at)),
+        lambda: _write_pages_and_unmap(mmap.mmap(fd, MAP_BYTES, mmap.MAP_SHARED, offset=at)),
         MAP_BYTES // mmap.PAGESIZE,
         1,
     )
 
 
-def _touch_pages(area: mmap.mmap) -> None:
+def _write_pages_and_unmap(area: mmap.mmap) -> None:
     for at in range(0, MAP_BYTES, mmap.PAGESIZE):
         area[at] = 1
     area.close()
 
 
-def _send_operation() -> Operation:
+def _socket_round_trip() -> Operation:
     """There and back in one process: nothing waits for another one, so only the kernel's own locks are shared."""
     here, there = socket.socketpair()
     data = _DATA[:64]

@@ -68,13 +68,13 @@ class ContentionServer:
                     run_worker(own, load, folder, number, workers, seconds, (ready[1], go[0], results[1]))
                 pids.append(pid)
             try:
-                measured = self._run_workers(pids, ready[0], go[1], results[0], seconds, sampling)
+                measured = self._run_forked_workers(pids, ready[0], go[1], results[0], seconds, sampling)
                 return {**measured, **sampling.all_results(), "waits": sampling.waits()}
             finally:
                 _kill_and_reap(pids)
                 sampling.close()
 
-    def _run_workers(
+    def _run_forked_workers(
         self, pids: list[int], ready: int, go: int, results_fd: int, seconds: float, sampling: ProfileSampling
     ) -> dict[str, object]:
         until = time.monotonic() + STUCK_S + seconds

@@ -51,7 +51,7 @@ def _do_operations(operation: Operation, start_ns: int, seconds: float) -> dict[
     while clock() < start_ns:
         pass
     # The same window for all: who gets no CPU in it has done less, and is not counted beside one that has ended.
-    queued_ns = _queued_ns()
+    queued_ns = _own_wait_for_cpu_ns()
     before, end = resource.getrusage(resource.RUSAGE_SELF), start_ns + int(seconds * 1e9)
     while (now := clock()) < end:
         for _ in range(batch):
@@ -60,7 +60,7 @@ def _do_operations(operation: Operation, start_ns: int, seconds: float) -> dict[
         if limit is not None:
             limit()
     after = resource.getrusage(resource.RUSAGE_SELF)
-    queued_ns = _queued_ns() - queued_ns
+    queued_ns = _own_wait_for_cpu_ns() - queued_ns
     if operation.finish is not None:
         operation.finish()
     return {
@@ -73,7 +73,7 @@ def _do_operations(operation: Operation, start_ns: int, seconds: float) -> dict[
     }
 
 
-def _queued_ns() -> int:
+def _own_wait_for_cpu_ns() -> int:
     """Time that this process could have run and had no CPU: the second field (kernel: scheduler/sched-stats.rst)."""
     try:
         return int(Path("/proc/self/schedstat").read_text("ascii").split()[1])

@@ -26,7 +26,7 @@ def word_held_to_order(word: Word, order: OrderEffect | None, margin: float) -> 
     intervals = [[math.log(max(end, 1e-300)) for end in ends95] for ends95 in order.ci95]
     edge = margin_edge(margin)
     alone = {
-        _word_of_one_order(log, low, high, edge) for log, (low, high) in zip(logs, intervals, strict=True)
+        _word_of_estimate(log, low, high, edge) for log, (low, high) in zip(logs, intervals, strict=True)
     }
     if not order.is_established:
         same_side = all((log > 0) is word.is_faster for log in logs)
@@ -34,7 +34,7 @@ def word_held_to_order(word: Word, order: OrderEffect | None, margin: float) -> 
     return word if alone == {word} or (word.is_undecided and len(alone) == 1) else Word.NOT_MEASURED
 
 
-def _word_of_one_order(log: float, low: float, high: float, edge: float) -> Word:
+def _word_of_estimate(log: float, low: float, high: float, edge: float) -> Word:
     """Return what one order alone gives by its estimate and 95 % interval."""
     if high < 0 and log < -edge:
         return Word.SLOWER

@@ -119,7 +119,7 @@ class CulpritSearch:
             resource: Resource = "cpu" if kind == "cpu" else "io"
             least = min(NAMED_CPUS, NAMED_SHARE * cpu_share * now.cpus) if resource == "cpu" else None
             process = find_dominant_process(before, now, resource, excluded_pids, least)
-            brief = process is not None and not self._took_quarter(process, resource, now, excluded_pids)
+            brief = process is not None and not self._used_quarter(process, resource, now, excluded_pids)
             # Whom this user may read can be named beside somebody busier whom only root may: root need not be told.
             if resource == "io" and now.unreadable and (process is None or os.geteuid()):
                 self._say_once_whose_io(now)
@@ -134,7 +134,7 @@ class CulpritSearch:
                 )
         return culprits
 
-    def _took_quarter(
+    def _used_quarter(
         self, process: BusyProcess, resource: Resource, now: ProcessTable, excluded_pids: frozenset[int]
     ) -> bool:
         """Return whether looks of NAMED_AFTER_S or more show that it used a quarter of what others used."""

@@ -94,16 +94,16 @@ class CommandTrimLoad(BuiltInTrimLoad):
             measured = await self.command.measure_block(most_bytes=self.budget.left_bytes)
         except MeasurementInvalid:
             await self.delete()  # what is not on the disk yet never gets there
-            self._spend_written(before)
+            self._charge_written_since(before)
             raise
         await self.command.finish_requests()
-        self._spend_written(before)
+        self._charge_written_since(before)
         took = measured.values["seconds"]
         return msgspec.structs.replace(
             measured, values={COMMAND_METRIC: 3600 / took if took > 0 else 0.0}, bytes=self._last_bytes
         )
 
-    def _spend_written(self, before: int) -> None:
+    def _charge_written_since(self, before: int) -> None:
         self._last_bytes = max(0, self._written_bytes() - before)
         self.budget.charge(self._last_bytes, self._last_bytes)
 

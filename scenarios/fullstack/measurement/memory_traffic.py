@@ -35,10 +35,10 @@ class TrafficCounter(NamedTuple):
 
 def find_traffic_counters(host: Host) -> tuple[TrafficCounter, ...]:
     """One for each controller and direction, on the CPU that its driver names."""
-    return tuple(_find_counters(host))
+    return tuple(_memory_counters(host))
 
 
-def _find_counters(host: Host) -> Iterator[TrafficCounter]:
+def _memory_counters(host: Host) -> Iterator[TrafficCounter]:
     names = host.list_names(DEVICES)
     for name in names if is_present(names) else ():
         device = f"{DEVICES}/{name}"

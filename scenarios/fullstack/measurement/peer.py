@@ -111,7 +111,7 @@ def open_listener(address: str, port: int = 0) -> socket.socket:
     return server
 
 
-class _Stranger:
+class _UngreetedConnection:
     """A connection that has not greeted yet: its address, since when (monotonic seconds), and what it said so far."""
 
     def __init__(self, address: str, since: float) -> None:
@@ -136,7 +136,7 @@ class StreamPeer:
         self._lock = threading.Lock()
         self._client = ""  # its address, once it has greeted
         self._wrong = self._streams = 0
-        self._strangers: dict[socket.socket, _Stranger] = {}  # not greeted yet, the oldest first
+        self._strangers: dict[socket.socket, _UngreetedConnection] = {}  # not greeted yet, the oldest first
         self._over = threading.Event()
 
     def serve_and_get_ending(self) -> str:
@@ -161,7 +161,7 @@ class StreamPeer:
                 if key.fileobj is self._port:
                     self._accept_waiting(ready)
                 elif isinstance(key.fileobj, socket.socket):
-                    self._read_greeting(ready, key.fileobj)
+                    self._read_greeting_and_admit(ready, key.fileobj)
             late = time.monotonic() - GREET_S
             for connection in [c for c, stranger in self._strangers.items() if stranger.since < late]:
                 self._drop_stranger(ready, connection)
@@ -178,13 +178,13 @@ class StreamPeer:
                 connection.close()
                 continue
             connection.setblocking(False)
-            self._strangers[connection] = _Stranger(address[0], time.monotonic())
+            self._strangers[connection] = _UngreetedConnection(address[0], time.monotonic())
             ready.register(connection, selectors.EVENT_READ)
-            self._read_greeting(ready, connection)  # whoever has the token sends it at once
+            self._read_greeting_and_admit(ready, connection)  # whoever has the token sends it at once
             if len(self._strangers) > MAX_STRANGERS:
                 self._drop_stranger(ready, next(iter(self._strangers)))
 
-    def _read_greeting(self, ready: selectors.BaseSelector, connection: socket.socket) -> None:
+    def _read_greeting_and_admit(self, ready: selectors.BaseSelector, connection: socket.socket) -> None:
         """Read a part of the greeting; the token decides before a place is taken."""
         stranger = self._strangers.get(connection)
         if stranger is None:
@@ -224,8 +224,8 @@ class StreamPeer:
         ready.unregister(connection)
         connection.close()
 
-    def _serve_client(self, connection: socket.socket, first: bool) -> None:
-        """`first`: its lifeline, with which the peer ends."""
+    def _serve_client(self, connection: socket.socket, is_lifeline: bool) -> None:
+        """`is_lifeline`: its lifeline, with which the peer ends."""
         with connection:
             try:
                 connection.setblocking(True)
@@ -238,7 +238,7 @@ class StreamPeer:
             finally:
                 with self._lock:
                     self._streams -= 1
-                if first:
+                if is_lifeline:
                     self._over.set()
 
     def _answer_requests(self, connection: socket.socket) -> None:

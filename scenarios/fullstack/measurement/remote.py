@@ -49,7 +49,7 @@ class RemotePeer:
             return cls(match[1].strip("[]"), PeerLine(1, int(match[2]), token), None)
         text = _TEXT.read_bytes()
         process = await asyncio.create_subprocess_exec(
-            *SSH, "--", host, _remote_command(seconds),
+            *SSH, "--", host, _find_python_command(seconds),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -59,17 +59,17 @@ class RemotePeer:
             assert process.stdin is not None
             process.stdin.write(b"%d\n" % len(text) + text)
             peer_line = await asyncio.wait_for(_read_peer_line(process, host), START_S)
-            return cls(await _connected_address(host), peer_line, process)
+            return cls(await _address_of_ssh(host), peer_line, process)
         except TimeoutError:
-            await _end_process(process)
+            await _close_and_end_process(process)
             raise BenchRefused(f"{host}: no peer after {START_S:.0f} s") from None
         except BaseException:
-            await _end_process(process)
+            await _close_and_end_process(process)
             raise
 
     async def close(self) -> None:
         if self._process is not None:
-            await _end_process(self._process)
+            await _close_and_end_process(self._process)
 
 
 def peer_name_problem(host: str, token: str) -> str:
@@ -84,7 +84,7 @@ def peer_name_problem(host: str, token: str) -> str:
     return "" if token.isascii() else "--token: not what a peer prints"
 
 
-def _remote_command(seconds: float) -> str:
+def _find_python_command(seconds: float) -> str:
     start = shlex.quote(_START % seconds)
     tried = " ".join(PYTHONS)
     script = (
@@ -108,7 +108,7 @@ async def _read_peer_line(process: asyncio.subprocess.Process, host: str) -> Pee
     raise BenchRefused(f"{host}: its login talks and starts no peer")
 
 
-async def _connected_address(host: str) -> str:
+async def _address_of_ssh(host: str) -> str:
     """Return what ssh itself connects to, by its configuration."""
     process = await asyncio.create_subprocess_exec(
         "ssh", "-G", "--", host, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
@@ -126,7 +126,7 @@ async def _connected_address(host: str) -> str:
     return host.rpartition("@")[2]
 
 
-async def _end_process(process: asyncio.subprocess.Process) -> None:
+async def _close_and_end_process(process: asyncio.subprocess.Process) -> None:
     if process.stdin is not None:
         process.stdin.close()  # the peer sees it
     try:

@@ -69,7 +69,7 @@ class StreamStation:
 
     def answer_request(self, request: Request) -> Answer:
         return (
-            self._open_streams(request) if isinstance(request, OpenStreams) else self._measure_batch(request)
+            self._open_streams(request) if isinstance(request, OpenStreams) else self._measure_slices(request)
         )
 
     def _open_streams(self, request: OpenStreams) -> StreamsReady:
@@ -107,7 +107,7 @@ class StreamStation:
         self._lifelines.append(_connect_to_peer(*peer))
         self._links.append([_connect_to_peer(*peer) for _ in range(streams)])
 
-    def _measure_batch(self, request: MeasureSlices) -> CountedSlices:
+    def _measure_slices(self, request: MeasureSlices) -> CountedSlices:
         until = time.perf_counter() + request.most_s
         done: list[StreamSlice] = []
         for number in request.order:
@@ -140,7 +140,7 @@ class StreamStation:
         moved = self._traffic.read()
         busy, softirq = _busy_and_softirq_shares(before, read_cpu_times(self._host))
         peer_s = self._peer_cpu_s(side.link) - peer_s
-        measured = _combine_workers(
+        measured = _slice_of_workers(
             side, counted, [future for each in others for future in each], peer_s, busy, softirq
         )
         return (
@@ -154,7 +154,7 @@ class StreamStation:
         return float(used)
 
 
-def _combine_workers(
+def _slice_of_workers(
     side: SliceJob,
     counted: Sequence[WorkerBytes],
     others: Sequence[WorkerBytes],

@@ -176,7 +176,7 @@ class StreamWorker:
         zero = self._zero_copies[link]
         sends, copied = zero.sends, zero.copied
         cpu_s = time.thread_time()
-        count = _ByteCount(begin, onset_s, slice_s)
+        count = _BytesByTime(begin, onset_s, slice_s)
         waiting, most = 0, MIN_WAITING
         while (going := time.perf_counter() < begin + slice_s) or (ahead and self._asked > self._at["out"]):
             if ahead and going:
@@ -190,7 +190,7 @@ class StreamWorker:
             do()
             count.add(CHUNK)
             if behind:
-                self._write_behind(written)
+                self._flush_full_windows(written)
             while networked and out and waiting >= most:
                 _read_acknowledgement(connection)
                 waiting -= 1
@@ -217,12 +217,12 @@ class StreamWorker:
             ("network", "out"): lambda: _do_in_pieces(connection.sendall, buffer),
             ("copy", "out"): lambda: self._read_and_send(plain, connection),
             ("direct", "out"): lambda: self._read_and_send(direct, connection),
-            ("zerocopy", "out"): lambda: self._read_and_lend(direct, self._zero_copies[link]),
+            ("zerocopy", "out"): lambda: self._read_and_send_uncopied(direct, self._zero_copies[link]),
             ("sendfile", "out"): lambda: self._send_from_file(plain, connection),
             ("disk", "in"): lambda: self._write_chunk(direct, disk),
             ("network", "in"): lambda: _do_in_pieces(partial(receive_into, connection), buffer),
-            ("copy", "in"): lambda: self._take_and_write(plain, connection),
-            ("direct", "in"): lambda: self._take_and_write(direct, connection),
+            ("copy", "in"): lambda: self._receive_and_write(plain, connection),
+            ("direct", "in"): lambda: self._receive_and_write(direct, connection),
             ("splice", "in"): lambda: self._splice_chunk(connection.fileno(), plain, self._next_offset("in")),
         }
         return ways[job, direction]
@@ -244,7 +244,7 @@ class StreamWorker:
             os.posix_fadvise(self._plain["out"], begin, end - begin, os.POSIX_FADV_WILLNEED)
             self._asked = end
 
-    def _write_behind(self, fd: int) -> None:
+    def _flush_full_windows(self, fd: int) -> None:
         """Of each window that is full: it begins to be written, and the one before it is on the disk."""
         end = self._at["in"] or self._bytes
         if end % WINDOW and end != self._bytes:
@@ -267,7 +267,7 @@ class StreamWorker:
         self._read_chunk(fd, self._buffer)
         connection.sendall(self._buffer)
 
-    def _read_and_lend(self, fd: int, zero: ZeroCopySender) -> None:
+    def _read_and_send_uncopied(self, fd: int, zero: ZeroCopySender) -> None:
         """From buffers in turn: one that was sent is the kernel's until it says that it has done with it."""
         buffer, until = self._lent.popleft() if len(self._lent) > MIN_WAITING else (_random_buffer(), 0)
         zero.wait(until)
@@ -275,7 +275,7 @@ class StreamWorker:
         zero.send(memoryview(buffer))
         self._lent.append((buffer, zero.sends))
 
-    def _take_and_write(self, fd: int, connection: socket.socket) -> None:
+    def _receive_and_write(self, fd: int, connection: socket.socket) -> None:
         receive_into(connection, memoryview(self._buffer))
         self._write_chunk(fd, self._buffer)
 
@@ -302,7 +302,7 @@ class StreamWorker:
                 at += moved
 
 
-class _ByteCount:
+class _BytesByTime:
     """Bytes by when they were done."""
 
     def __init__(self, begin: float, onset_s: float, slice_s: float) -> None:

@@ -184,13 +184,13 @@ class MixedBench:
 
         Raises MeasurementInvalid (write bound spent, served by a cache), WorkerFailed where a worker died.
         """
-        self.budget.check(self._expected_bytes(mix, seconds))
+        self.budget.check(self._expected_written_bytes(mix, seconds))
         ends = block_cuts_s(seconds, onset_s)
         specs = [self._worker_spec(role, n, ends) for role in mix.roles for n in range(role.load.workers)]
-        before = self._moved_bytes()
+        before = self._read_and_written_bytes()
         replies = await self._pool.run_block(specs, LEAD_S + 0.0002 * len(specs))
         await self.wait_until_settled()
-        moved = [counter_growth(a, b) for a, b in zip(before, self._moved_bytes(), strict=True)]
+        moved = [counter_growth(a, b) for a, b in zip(before, self._read_and_written_bytes(), strict=True)]
         measured = self._combine_roles(mix, replies, ends, onset_s > 0, moved[0])
         read, written = (_bytes_of_kind(mix, replies, kind) for kind in ("read", "write"))
         foreign_bytes = sum(m for m in moved if m is not None) - read - written
@@ -201,7 +201,7 @@ class MixedBench:
             measured = msgspec.structs.replace(measured, device_bytes=None)
         return measured
 
-    def _expected_bytes(self, mix: WorkerMix, seconds: float) -> int:
+    def _expected_written_bytes(self, mix: WorkerMix, seconds: float) -> int:
         writers = sum(role.load.workers for role in mix.roles if role.load.kind == "write")
         rate = self.write_rate if self.write_rate is not None else 64 << 20
         return int(writers * rate * seconds)
@@ -237,14 +237,14 @@ class MixedBench:
         replies: list[BlockReply],
         ends: list[float],
         onset: bool,
-        moved: int | None,
+        read_by_device: int | None,
     ) -> Measured:
         """The first role leads: its operations, percentiles and histogram; every role gives its metric."""
         parts = [
             combine_replies(role.load, own, ends, onset, None) for role, own in _replies_by_role(mix, replies)
         ]
         read = _bytes_of_kind(mix, replies, "read")
-        lead = msgspec.structs.replace(parts[0], bytes=read, device_bytes=moved if read else None)
+        lead = msgspec.structs.replace(parts[0], bytes=read, device_bytes=read_by_device if read else None)
         if why := served_by_cache_reason(lead):
             raise MeasurementInvalid(why)
         merged = _merge_roles(mix, parts, lead)
@@ -268,7 +268,7 @@ class MixedBench:
                 )
         until = time.monotonic() + SILENCE_AT_MOST_S
         before = leaf_counters(self.host, self.leaves)
-        while busy := self._leaf_in_flight():
+        while busy := self._first_leaf_in_flight():
             if time.monotonic() >= until:
                 hangs = before is not None and before == leaf_counters(self.host, self.leaves)
                 reason = "nothing of what is in flight comes back" if hangs else "others' I/O never pauses"
@@ -278,12 +278,12 @@ class MixedBench:
                 )
             await asyncio.sleep(LOOK_S)
 
-    def _leaf_in_flight(self) -> str:
+    def _first_leaf_in_flight(self) -> str:
         """The first leaf that has something in flight; empty for none."""
         held = ((leaf, read_inflight_reads_and_writes(self.host, leaf)) for leaf in self.leaves)
         return next((leaf for leaf, now in held if is_present(now) and any(now)), "")
 
-    def _moved_bytes(self) -> list[int | None]:
+    def _read_and_written_bytes(self) -> list[int | None]:
         return [disk_bytes(self.host, self.leaves, kind) for kind in ("read", "write")]
 
     async def close(self) -> None:
@@ -323,13 +323,13 @@ def _merge_roles(mix: WorkerMix, parts: list[Measured], lead: Measured) -> Measu
         lead,
         values=values,
         cpu_s=sum(p.cpu_s for p in parts),
-        within=_second_by_second(lead),
+        within=_thinned_lead_values(lead),
         histogram=coarser_buckets(lead.histogram, COARSE),
         onset=None,
     )
 
 
-def _second_by_second(lead: Measured) -> list[ValueInWindow]:
+def _thinned_lead_values(lead: Measured) -> list[ValueInWindow]:
     """The leading metric inside the block; a long one once a second, which is enough to see an onset fade."""
     own = [w for w in lead.within if w.series in lead.values]
     return own[1::2] if len(own) > 10 else own

@@ -126,22 +126,22 @@ class CpuBench:
         self._single, self._cores, self._threads = make_crowds(usable)
         widest = self._threads or self._cores or self._single
         self._all = widest.cpus
-        self._steps = _worker_steps(len(self._all))
+        self._steps = _worker_count_steps(len(self._all))
         self._loads = list_loads()
         self._slices: dict[tuple[str, str], list[PlacedSlice]] = defaultdict(list)
         self.round_values: list[RoundValue] = []  # of the last round
 
     async def measure_round(self) -> None:
         """Every cell once. Raises BenchRefused."""
-        cells = [(load.id, crowd) for load in self._loads for crowd in self._list_crowds()]
+        cells = [(load.id, crowd) for load in self._loads for crowd in self._crowds_with_random_core()]
         cells += [(SCALED_BY, CpuCrowd(f"{n} workers", self._all[:n], n)) for n in self._steps]
-        cells += [("clock", self._draw_core()), ("system-call", self._draw_core())]
+        cells += [("clock", self._draw_one_core_crowd()), ("system-call", self._draw_one_core_crowd())]
         self._rng.shuffle(cells)
         for work, crowd in cells:
             placed_slice = await self._bench.measure_slice(work, _make_placement(crowd), SLICE_S)
             self._slices[work, crowd.id].append(placed_slice)
         self.round_values = [
-            RoundValue(load.title, CROWDS[crowd], _slice_value(load, slices[-1]), load.unit)
+            RoundValue(load.title, CROWDS[crowd], _rate_or_megabytes(load, slices[-1]), load.unit)
             for load in self._loads
             for crowd in CROWDS
             if (slices := self._slices[load.id, crowd])
@@ -151,10 +151,10 @@ class CpuBench:
         """What was measured until now does not count."""
         self._slices.clear()
 
-    def _list_crowds(self) -> tuple[CpuCrowd, ...]:
-        return tuple(c for c in (self._draw_core(), self._cores, self._threads) if c is not None)
+    def _crowds_with_random_core(self) -> tuple[CpuCrowd, ...]:
+        return tuple(c for c in (self._draw_one_core_crowd(), self._cores, self._threads) if c is not None)
 
-    def _draw_core(self) -> CpuCrowd:
+    def _draw_one_core_crowd(self) -> CpuCrowd:
         """One core, another one every time: a core that is slower must not stand for all."""
         cpus = (self._cores or self._single).cpus
         return CpuCrowd("one", (self._rng.choice(cpus),), 1)
@@ -178,7 +178,7 @@ class CpuBench:
             while not running.done():
                 await asyncio.wait((running,), timeout=LOOK_S)
                 if not running.done():
-                    clocks_khz += _read_khz(self._host, crowd.cpus)
+                    clocks_khz += _current_khz_of(self._host, crowd.cpus)
             await running
         finally:
             running.cancel()
@@ -190,7 +190,7 @@ class CpuBench:
         return AllCoresClock(reached_khz=NO_CLOCK, samples=0, source=CYCLES)
 
     def build_result(self, clock: AllCoresClock, seconds: float) -> CpuResult:
-        rows = [row for load in self._loads if (row := self._make_row(load)) is not None]
+        rows = [row for load in self._loads if (row := self._row_of_load(load)) is not None]
         return CpuResult(
             rows=tuple(rows),
             curve=self._scaling_efficiency_by_workers(),
@@ -198,14 +198,14 @@ class CpuBench:
             system_call_ns=estimate_figure(
                 [s.nanoseconds_a_call() for s in self._slices["system-call", "one"]]
             ),
-            share=self._cpu_shares(),
+            share=self._served_share_by_cpu(),
             seconds=seconds,
             clocked=clock,
         )
 
-    def _make_row(self, load: CpuLoad) -> CpuRow | None:
+    def _row_of_load(self, load: CpuLoad) -> CpuRow | None:
         single_slices = self._slices[load.id, "one"]
-        single_figure = estimate_figure([_slice_value(load, s) for s in single_slices])
+        single_figure = estimate_figure([_rate_or_megabytes(load, s) for s in single_slices])
         if single_figure is None:
             return None
         sums = {crowd: self._slices[load.id, crowd] for crowd in ("cores", "threads")}
@@ -213,8 +213,8 @@ class CpuBench:
         return CpuRow(
             load=load,
             single_core=single_figure,
-            cores=estimate_figure([_slice_value(load, s) for s in sums["cores"]]),
-            threads=estimate_figure([_slice_value(load, s) for s in sums["threads"]]),
+            cores=estimate_figure([_rate_or_megabytes(load, s) for s in sums["cores"]]),
+            threads=estimate_figure([_rate_or_megabytes(load, s) for s in sums["threads"]]),
             of_n=ratio_figure(
                 [s.calm_rate for s in sums["cores"]], [s.calm_rate for s in single_slices], 1 / count
             ),
@@ -230,7 +230,7 @@ class CpuBench:
         }
         return {n: f for n, f in figures.items() if f is not None}
 
-    def _cpu_shares(self) -> dict[int, float]:
+    def _served_share_by_cpu(self) -> dict[int, float]:
         """CPU -> what the worker that was bound to it got of it, over all slices with everybody at work."""
         shares_by_cpu: dict[int, list[float]] = defaultdict(list)
         crowd = self._threads or self._cores or self._single
@@ -246,16 +246,16 @@ def _make_placement(crowd: CpuCrowd) -> WorkerPlacement:
     return WorkerPlacement(crowd.id, crowd.id, tuple(WorkerSeat((cpu,)) for cpu in crowd.cpus))
 
 
-def _worker_steps(count: int) -> tuple[int, ...]:
+def _worker_count_steps(count: int) -> tuple[int, ...]:
     """2, 4, 8 … below all, and all."""
     doubled = [1 << power for power in range(1, 10) if 1 << power < count]
     return (*doubled, count) if count > 1 else ()
 
 
-def _slice_value(load: CpuLoad, placed_slice: PlacedSlice) -> float:
+def _rate_or_megabytes(load: CpuLoad, placed_slice: PlacedSlice) -> float:
     return placed_slice.bytes_per_s() / 1e6 if load.bytes else placed_slice.rate
 
 
-def _read_khz(host: Host, cpus: Iterable[int]) -> list[int]:
+def _current_khz_of(host: Host, cpus: Iterable[int]) -> list[int]:
     values = (host.read_integer(f"{ROOT}/cpu{n}/cpufreq/scaling_cur_freq") for n in list(cpus)[:64])
     return [value for value in values if is_present(value) and value > 0]

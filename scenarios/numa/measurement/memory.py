@@ -69,13 +69,13 @@ def list_node_pairs(usable: UsableCpus) -> tuple[CpuMemoryPair, ...]:
     """All pairs of nodes with CPUs and nodes with memory; one pair without numbers where nodes are not believed."""
     table = usable.nodes
     if table is None:
-        return (CpuMemoryPair(None, None, None, _first_usable_cpus(usable, usable.cpus)),)
+        return (CpuMemoryPair(None, None, None, _one_cpu_per_core(usable, usable.cpus)),)
     near = [node for node in table.nodes if node.cpus & usable.cpus][:MAX_NODES]
     stores = [n for n in table.nodes if isinstance(n.memory_bytes, int) and n.memory_bytes > 0][:MAX_NODES]
     numbers = [node.number for node in table.nodes]
     pairs = []
     for node in near:
-        cpus = _first_usable_cpus(usable, node.cpus)
+        cpus = _one_cpu_per_core(usable, node.cpus)
         for store in stores or near:
             at = numbers.index(store.number)
             distance = node.distances[at] if at < len(node.distances) and not table.distance_doubt else None
@@ -108,12 +108,12 @@ class MemoryBench:
         self._targets = pairs
         self._bind = usable.nodes is not None
         level = _last_level_bytes(usable.caches)
-        free = _free_bytes(host, usable.nodes)
+        free = _least_free_bytes(host, usable.nodes)
         stores = len({t.memory_node for t in self._targets})
         workers = max((min(MAX_COPIERS, len(t.cpus)) for t in self._targets), default=1)
         room = free // SHARE_OF_FREE // (2 * workers * max(1, stores))
         self.copied = max(MIN_COPIED_BYTES, min(MAX_COPIED_BYTES, 2 * level // workers, room)) // MIB * MIB
-        self.chased = _power_of_two(
+        self.chased = _round_to_power_of_two(
             max(MIN_CHASED_BYTES, min(MAX_CHASED_BYTES, 2 * level, free // SHARE_OF_FREE // max(1, stores)))
         )
         self.beyond_cache = self.chased > level
@@ -131,9 +131,9 @@ class MemoryBench:
         for at, measurement in cells:
             if (at, measurement) not in self._refused:
                 await self._measure_slice(at, measurement)
-        self.round_values = list(self._list_round_values())
+        self.round_values = list(self._last_round_values())
 
-    def _list_round_values(self) -> Iterator[RoundValue]:
+    def _last_round_values(self) -> Iterator[RoundValue]:
         for (at, measurement), values in self._values.items():
             target = self._targets[at]
             pair = "" if target.cpu_node is None else f", node {target.cpu_node} to {target.memory_node}"
@@ -179,14 +179,14 @@ class MemoryBench:
 
     def build_result(self) -> MemoryResult:
         return MemoryResult(
-            reaches=tuple(self._make_reach(at, target) for at, target in enumerate(self._targets)),
+            reaches=tuple(self._reach_of_pair(at, target) for at, target in enumerate(self._targets)),
             small_ns=estimate_figure(self._pages["small"]),
             huge_ns=estimate_figure(self._pages["huge"]),
             beyond_cache=self.beyond_cache,
             problems=tuple(self._problems),
         )
 
-    def _make_reach(self, at: int, target: CpuMemoryPair) -> NodeReach:
+    def _reach_of_pair(self, at: int, target: CpuMemoryPair) -> NodeReach:
         return NodeReach(
             cpu_node=target.cpu_node,
             memory_node=target.memory_node,
@@ -198,7 +198,7 @@ class MemoryBench:
         )
 
 
-def _first_usable_cpus(usable: UsableCpus, cpus: frozenset[int]) -> tuple[int, ...]:
+def _one_cpu_per_core(usable: UsableCpus, cpus: frozenset[int]) -> tuple[int, ...]:
     """One CPU of each core."""
     return tuple(sorted(map(min, usable.usable_cores(cpus))))
 
@@ -209,7 +209,7 @@ def _last_level_bytes(caches: tuple[Cache, ...]) -> int:
     return max((size for size in sizes if isinstance(size, int)), default=0)
 
 
-def _free_bytes(host: Host, table: NumaTable | None) -> int:
+def _least_free_bytes(host: Host, table: NumaTable | None) -> int:
     """Of the node with the least; of the whole host where nodes do not tell."""
     frees = [n.free_bytes for n in table.nodes if n.cpus] if table is not None else []
     known_bytes = [free for free in frees if isinstance(free, int)]
@@ -219,5 +219,5 @@ def _free_bytes(host: Host, table: NumaTable | None) -> int:
     return available if isinstance(available, int) else 1 << 30
 
 
-def _power_of_two(number: int) -> int:
+def _round_to_power_of_two(number: int) -> int:
     return 1 << (number.bit_length() - 1)

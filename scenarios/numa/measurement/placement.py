@@ -115,7 +115,7 @@ class PlacementBench:
         specs = [self._seat_spec(work, seat, ends, size_bytes, page, stretch) for seat in placement.seats]
         replies = await self._pool.run_block(specs, LEAD_S + 0.0002 * len(specs))
         return PlacedSlice(
-            work, tuple(_served_slice(reply, len(ends) > 1 and 0 < onset_s < ends[1]) for reply in replies)
+            work, tuple(_worker_slice(reply, len(ends) > 1 and 0 < onset_s < ends[1]) for reply in replies)
         )
 
     async def forget_buffers(self) -> None:
@@ -133,7 +133,7 @@ class PlacementBench:
         await self._pool.close()
 
     def _seat_spec(
-        self, work: str, seat: WorkerSeat, ends: list[float], size_bytes: int, page: str, stretch: float
+        self, work: str, seat: WorkerSeat, slice_ends: list[float], size_bytes: int, page: str, stretch: float
     ) -> LoadSpec:
         return {
             "kind": "call",
@@ -147,14 +147,14 @@ class PlacementBench:
             "bytes": size_bytes,
             "seed": self._rng.getrandbits(48),
             "stretch": stretch,
-            "slices": ends,
+            "slices": slice_ends,
             "least": 1,
             "most": None,
-            "at_most_s": AT_MOST * ends[-1],
+            "at_most_s": AT_MOST * slice_ends[-1],
         }
 
 
-def _served_slice(reply: BlockReply, onset: bool) -> WorkerSlice:
+def _worker_slice(reply: BlockReply, onset: bool) -> WorkerSlice:
     pieces: Sequence[SliceReply] = reply["slices"][1:] if onset else reply["slices"]
     parts = [piece for piece in pieces if piece["n"]]
     return WorkerSlice(

@@ -73,7 +73,7 @@ class ConditionsSurvey:
         )
         after = read_process_table(self._host, io=False)
         own_pids = frozenset(self._pids()) | frozenset(own_process_family(self._host))
-        spent = _cpu_time_spent(self._times, times)
+        spent = _times_spent_by_cpu(self._times, times)
         total = sum(t.total_s for t in spent.values())
         clock = read_frequency(self._host)
         own = _own_seconds(after.processes, self._look.processes, own_pids)
@@ -93,16 +93,16 @@ class ConditionsSurvey:
             if held.thermal is None or self._held.thermal is None
             else held.thermal - self._held.thermal,
             culprit=find_dominant_process(self._look, after, "cpu", own_pids, MIN_CULPRIT_CPUS),
-            foreign=_foreign_shares(spent, own, share, seconds),
+            foreign=_foreign_share_by_cpu(spent, own, share, seconds),
             limited_khz=limited_khz(self._host, clock),
             highest_khz=highest_khz(clock),
             held_by=frequency_holder(self._host, clock),
-            power_w=_package_watts(self._power, power, seconds),
+            power_w=_highest_package_watts(self._power, power, seconds),
             power_limit_w=_lowest_power_limit(power),
         )
 
 
-def _cpu_time_spent(
+def _times_spent_by_cpu(
     before: dict[int, CpuTimes] | Absent, after: dict[int, CpuTimes] | Absent
 ) -> dict[int, CpuTimes]:
     if isinstance(before, Absent) or isinstance(after, Absent):
@@ -117,7 +117,7 @@ def _own_seconds(after: dict[int, Process], before: dict[int, Process], own_pids
     return max(0.0, sum_seconds(after) - sum_seconds(before))
 
 
-def _foreign_shares(
+def _foreign_share_by_cpu(
     spent: dict[int, CpuTimes], own_s: float, share: dict[int, float], seconds: float
 ) -> dict[int, float]:
     """CPU -> share of the time that others were busy on it.
@@ -135,7 +135,7 @@ def _foreign_shares(
     }
 
 
-def _package_watts(
+def _highest_package_watts(
     before: tuple[PowerPackage, ...] | Absent, after: tuple[PowerPackage, ...] | Absent, seconds: float
 ) -> float | None:
     if isinstance(before, Absent) or isinstance(after, Absent):

@@ -67,7 +67,7 @@ class PlacedBatches(BatchSource[PlacementSide]):
         began = time.monotonic()
         sides = tuple(self._variants.values())
         slices = [await self._measure_slice(sides[number], slice_s, onset_s, quarters) for number in order]
-        values = [_slice_values(piece) for piece in slices]
+        values = [_metric_values_of_slice(piece) for piece in slices]
         names = [metric.name for metric in metrics_for(self._work)]
         return MeasuredBatch(
             seconds=time.monotonic() - began,
@@ -80,7 +80,7 @@ class PlacedBatches(BatchSource[PlacementSide]):
             ],
             lengths=[max((w.seconds for w in piece.served), default=0.0) for piece in slices],
             operations=[sum(w.operations for w in piece.served) for piece in slices],
-            quarters=[_quarter_operations(piece) for piece in slices] if quarters else [],
+            quarters=[_rates_by_quarter(piece) for piece in slices] if quarters else [],
         )
 
     async def _measure_slice(
@@ -100,7 +100,7 @@ class PlacedBatches(BatchSource[PlacementSide]):
             raise VariantsUnfit((side.id,), str(failed)) from failed
 
 
-def _slice_values(piece: PlacedSlice) -> dict[str, float]:
+def _metric_values_of_slice(piece: PlacedSlice) -> dict[str, float]:
     if piece.work in ("chase", ASKING):
         done = sum(w.operations for w in piece.served) * CALLS.get(piece.work, 1)
         spent = sum(w.seconds for w in piece.served)
@@ -124,6 +124,6 @@ def _sum_slices(slices: Sequence[PlacedSlice]) -> Measured:
     )
 
 
-def _quarter_operations(piece: PlacedSlice) -> list[float]:
+def _rates_by_quarter(piece: PlacedSlice) -> list[float]:
     """Of all workers together; turned over for a latency, whose rate the finder of the slice's length looks at."""
     return [sum(w.parts[n] for w in piece.served if len(w.parts) > n) for n in range(4)]

@@ -31,7 +31,7 @@ class BufferedReads:
     async def measure_block(self, seconds: float) -> Measured:
         """Read for about `seconds`. What an earlier window brought into the page cache is dropped first."""
         await asyncio.to_thread(self._forget_file)
-        count, took = await asyncio.to_thread(self._read_for, seconds)
+        count, took = await asyncio.to_thread(self._reads_and_seconds, seconds)
         read = count * (PAGE_BYTES if self._scattered else CHUNK_BYTES)
         value = {SCATTERED_RATE: count / took} if self._scattered else {STREAM_RATE: read / took / 1e6}
         return Measured(seconds=took, values=value, operations=count, bytes=read)
@@ -43,7 +43,7 @@ class BufferedReads:
         os.posix_fadvise(self._fd, 0, 0, os.POSIX_FADV_DONTNEED)
         os.posix_fadvise(self._fd, 0, 0, os.POSIX_FADV_NORMAL)
 
-    def _read_for(self, seconds: float) -> tuple[int, float]:
+    def _reads_and_seconds(self, seconds: float) -> tuple[int, float]:
         began, count, pages = time.perf_counter(), 0, self._size // PAGE_BYTES
         while (took := time.perf_counter() - began) < seconds or not count:
             if self._scattered:

@@ -37,9 +37,9 @@ class JobProgress:
 
     async def measure_block(self, seconds: float) -> Measured:
         """Wait for `seconds` and return the progress per second. Raises BenchRefused where the job is gone."""
-        before, began = await self._read_counters(), time.monotonic()
+        before, began = await self._progress_by_process(), time.monotonic()
         await asyncio.sleep(seconds)
-        after, took = await self._read_counters(), time.monotonic() - began
+        after, took = await self._progress_by_process(), time.monotonic() - began
         grown = sum(max(0.0, value - before[key]) for key, value in after.items() if key in before)
         scale = {BYTES: 1e6, CPU: 1e9, UNITS: 1.0}[self._metric]
         return Measured(seconds=took, values={self._metric: grown / scale / took}, operations=1)
@@ -47,9 +47,9 @@ class JobProgress:
     async def finish_requests(self) -> None:
         """The job goes on: there is nothing to wait for."""
 
-    async def _read_counters(self) -> dict[str, float]:
+    async def _progress_by_process(self) -> dict[str, float]:
         if self._command:
-            return {"": await self._run_command()}
+            return {"": await self._count_by_command()}
         counters = await asyncio.to_thread(lambda: dict(self._process_counters()))
         if not counters:
             job = f"process {self._pid}" if self._pid else self._cgroup
@@ -64,7 +64,7 @@ class JobProgress:
             birth = self._start_ticks_text(pid)
             if not birth or (self._birth and birth != self._birth):
                 continue
-            value = self._called_io_bytes(pid) if self._metric == BYTES else self._cpu_time(pid)
+            value = self._asked_io_bytes(pid) if self._metric == BYTES else self._ran_ns(pid)
             if value is not None:
                 yield f"{pid} {birth}", value
 
@@ -79,7 +79,7 @@ class JobProgress:
         stat = read_stat(self._host, f"/proc/{pid}/stat")
         return str(stat.start_ticks) if stat is not None else ""
 
-    def _called_io_bytes(self, pid: int) -> float | None:
+    def _asked_io_bytes(self, pid: int) -> float | None:
         text = self._host.read_file_text(f"/proc/{pid}/io")
         if not is_present(text):
             return None
@@ -87,7 +87,7 @@ class JobProgress:
         numbers = [parse_unsigned(lines.get(name, "")) for name in ("rchar", "wchar")]
         return float(sum(number for number in numbers if number is not None))
 
-    def _cpu_time(self, pid: int) -> float | None:
+    def _ran_ns(self, pid: int) -> float | None:
         """Return the nanoseconds that its threads ran."""
         total, has_values = 0, False
         for path in self._host.glob_paths(f"/proc/{pid}/task/*/schedstat"):
@@ -96,7 +96,7 @@ class JobProgress:
             total, has_values = total + (number or 0), has_values or number is not None
         return float(total) if has_values else None
 
-    async def _run_command(self) -> float:
+    async def _count_by_command(self) -> float:
         order = CommandOrder(
             argv=self._command,
             cwd="/",

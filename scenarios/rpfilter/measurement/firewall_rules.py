@@ -100,11 +100,11 @@ def replace_rules(before: Treatment | None, treatment: Treatment) -> None:
         _run_for_error_text(before.iptables_commands[0])
     complaint = _run_for_error_text(("nft", "-f", "-"), treatment.nft_ruleset)
     if complaint:
-        raise _refusal_for(treatment, complaint)
+        raise _error_of_complaint(treatment, complaint)
     for command in treatment.iptables_commands:
         complaint = _run_for_error_text(command)
         if complaint:
-            raise _refusal_for(treatment, complaint)
+            raise _error_of_complaint(treatment, complaint)
 
 
 def read_counters(treatment: Treatment) -> RuleCounters:
@@ -116,14 +116,14 @@ def read_counters(treatment: Treatment) -> RuleCounters:
         raise MeasurementInvalid("nft does not list the counters that it loaded")
     caught = packets_by_counter["caught"]
     if treatment.loader != "nft" and treatment.rule_kind != "none":
-        caught = _count_iptables_caught(treatment)
+        caught = _packets_caught(treatment)
     return RuleCounters(arrived=packets_by_counter["arrived"], caught=caught)
 
 
 def are_rules_loaded(treatment: Treatment) -> bool:
     """Return whether the kernel lists what was meant: a rule in the chain, none in the chain of `none`."""
     if treatment.loader != "nft":
-        return ("rpfilter" in _saved_rules(treatment)) == (treatment.rule_kind == "check")
+        return ("rpfilter" in _iptables_save_output(treatment)) == (treatment.rule_kind == "check")
     text = _command_output(("nft", "list", "ruleset"))
     listed = parse_nft_rules(text)
     checks = [] if isinstance(listed, Absent) else [r for r in listed if r.chain == "check" and r.is_reached]
@@ -131,19 +131,19 @@ def are_rules_loaded(treatment: Treatment) -> bool:
     return len(checks) == (treatment.rule_kind == "check") and trivial == (treatment.rule_kind == "trivial")
 
 
-def _saved_rules(treatment: Treatment) -> str:
+def _iptables_save_output(treatment: Treatment) -> str:
     command = treatment.iptables_commands[0][0]
     return _command_output((f"{command}-save", "-c", "-t", treatment.table))
 
 
-def _count_iptables_caught(treatment: Treatment) -> int:
-    for line in _saved_rules(treatment).splitlines():
+def _packets_caught(treatment: Treatment) -> int:
+    for line in _iptables_save_output(treatment).splitlines():
         if line.startswith("[") and " -A PREROUTING " in line:
             return int(line[1:].split(":", 1)[0])
     return 0
 
 
-def _refusal_for(treatment: Treatment, complaint: str) -> MeasurementInvalid:
+def _error_of_complaint(treatment: Treatment, complaint: str) -> MeasurementInvalid:
     line = next((x.strip() for x in complaint.splitlines() if x.strip()), "no reason given")
     if treatment.rule_kind == "check" and (
         "No such file" in complaint or "not supported" in complaint.lower()
@@ -167,7 +167,7 @@ def _command_output(argv: tuple[str, ...]) -> str:
     return done.stdout
 
 
-def _run_tool(argv: tuple[str, ...], text: str) -> subprocess.CompletedProcess[str]:
+def _run_tool(argv: tuple[str, ...], stdin_text: str) -> subprocess.CompletedProcess[str]:
     path = find_tool(argv[0])
     if path is None:
         package = "nftables" if argv[0] == "nft" else "iptables"
@@ -177,7 +177,7 @@ def _run_tool(argv: tuple[str, ...], text: str) -> subprocess.CompletedProcess[s
     try:
         return subprocess.run(
             [path, *argv[1:]],
-            input=text,
+            input=stdin_text,
             capture_output=True,
             text=True,
             errors="backslashreplace",

@@ -101,12 +101,12 @@ class NamespacePair:
         """Returns how many IPv6 and IPv4 routes were added."""
         connect_by_veth_pair(self.namespaces, self.addresses, ipv6=request.ipv6)
         added = add_routes_in_receiver(self.namespaces, self.addresses, request.routes, ipv6=request.ipv6)
-        self._open_sockets("IPv4", self.addresses.ipv4, self.addresses.spoofed4)
+        self._open_udp_sockets("IPv4", self.addresses.ipv4, self.addresses.spoofed4)
         if request.ipv6:
-            self._open_sockets("IPv6", self.addresses.ipv6, self.addresses.spoofed6)
+            self._open_udp_sockets("IPv6", self.addresses.ipv6, self.addresses.spoofed6)
         return added
 
-    def _open_sockets(self, protocol: str, ends: tuple[str, str], spoofed: str) -> None:
+    def _open_udp_sockets(self, protocol: str, ends: tuple[str, str], spoofed: str) -> None:
         self.sockets[protocol] = open_udp_socket(self.namespaces, ends[0], ends[1])
         self._spoofing[protocol] = open_udp_socket(self.namespaces, spoofed, ends[1])
 
@@ -118,7 +118,7 @@ class NamespacePair:
         if treatment.protocol not in self.sockets:
             raise MeasurementInvalid(f"no {treatment.protocol} in the private namespaces")
         self.namespaces.assert_private()
-        _set_rp_filter(RECEIVER_LINK, treatment.rp_filter)
+        _set_rp_filter_of_all_and(RECEIVER_LINK, treatment.rp_filter)
         before, self.treatment, self._loaded = self._loaded, None, treatment
         netrules.replace_rules(before, treatment)
         self._set_offload(offload)
@@ -188,11 +188,11 @@ class Lab:
     def serve(self, request: Request) -> Answer:
         self.stop.asked = False
         if isinstance(request, MeasureSlices):
-            return self._measure_batch(request)
+            return self._send_slices_and_count(request)
         if isinstance(request, SetUpRequest) and request.pair == len(self.pairs) < MAX_PAIRS:
             self.pairs.append(NamespacePair(self.pairs[0].namespaces.make_second_pair()))
         if isinstance(request, MeasureRequest):
-            return self._send_and_count_packets(request, self.pairs[0])
+            return self._send_block_and_count(request, self.pairs[0])
         pair = self.pairs[request.pair]
         pair.namespaces.enter("receiver")
         if isinstance(request, SetUpRequest):
@@ -205,7 +205,7 @@ class Lab:
             )
         return LabReady(spoofed=pair.apply_treatment(request.treatment, offload=request.offload))
 
-    def _send_and_count_packets(self, request: MeasureRequest, pair: NamespacePair) -> PacketsSent:
+    def _send_block_and_count(self, request: MeasureRequest, pair: NamespacePair) -> PacketsSent:
         pair.namespaces.enter("receiver")
         treatment = pair.active_treatment(request.protocol)
         if request.load == "tcp":
@@ -215,7 +215,7 @@ class Lab:
         sent = send_udp_block(pair.sockets[request.protocol], request.seconds, self.stop, self.held_up)
         return PacketsSent(sent=sent, arrived=pair.count_arrived_in_receiver(treatment) - before)
 
-    def _measure_batch(self, request: MeasureSlices) -> CountedSlices:
+    def _send_slices_and_count(self, request: MeasureSlices) -> CountedSlices:
         """The sockets belong to their namespaces: no switch between them but that of the socket."""
         used = {number: self.pairs[number] for number in dict.fromkeys(request.order)}
         treatments = {number: pair.active_treatment(request.protocol) for number, pair in used.items()}
@@ -231,7 +231,7 @@ class Lab:
         return CountedSlices(slices=slices, sent=sent, arrived=arrived)
 
 
-def _set_rp_filter(interface: str, value: int) -> None:
+def _set_rp_filter_of_all_and(interface: str, value: int) -> None:
     """Sets `all` and the interface, since the larger of both counts. The caller has asserted a private namespace, whose
     settings /proc/sys/net shows to those who are in it.
     """

@@ -53,11 +53,11 @@ def choose_check(facts: RpFilterFacts) -> MeasuredCheck:
             if protocol == "IPv4" and (facts.ipv6 and "IPv6" in rule.protocols):
                 continue  # of both, the dear one
             if protocol == "IPv4" or facts.ipv6:
-                return _copy_own_check(facts, rule, protocol)
-    return _default_check(facts) if facts.ipv6 else _setting_check(facts)
+                return _check_like_own(facts, rule, protocol)
+    return _firewalld_check(facts) if facts.ipv6 else _setting_check(facts)
 
 
-def _copy_own_check(facts: RpFilterFacts, rule: ReversePathRule, protocol: Protocol) -> MeasuredCheck:
+def _check_like_own(facts: RpFilterFacts, rule: ReversePathRule, protocol: Protocol) -> MeasuredCheck:
     left_out: list[str] = []
     loader: Loader = rule.form
     if loader != "nft" and _missing_tool(loader, protocol):
@@ -93,7 +93,7 @@ def _copy_own_check(facts: RpFilterFacts, rule: ReversePathRule, protocol: Proto
     )
 
 
-def _default_check(facts: RpFilterFacts) -> MeasuredCheck:
+def _firewalld_check(facts: RpFilterFacts) -> MeasuredCheck:
     """firewalld has a check for IPv6 alone."""
     flags: tuple[str, ...] = DEFAULT_FLAGS
     priority = 10

@@ -53,19 +53,19 @@ def add_routes_in_receiver(
         names = sorted({interface for _, interface in (*routes.ipv6, *routes.ipv4)})
         if not names:
             return 0, 0
-        ends = [_make_veth_end(netlink, number) for number in range(min(len(names), MAX_INTERFACES))]
+        ends = [_make_veth_pair_index(netlink, number) for number in range(min(len(names), MAX_INTERFACES))]
         index = {name: ends[place % len(ends)] for place, name in enumerate(names)}
-        own6 = _networks(addresses.ipv6_net, addresses.spoofed6_net)
-        own4 = _networks(addresses.ipv4_net, addresses.spoofed4_net)
-        added6 = _add_routes(netlink, routes.ipv6, index, own6) if ipv6 else 0
-        return added6, _add_routes(netlink, routes.ipv4, index, own4)
+        own6 = _parse_networks(addresses.ipv6_net, addresses.spoofed6_net)
+        own4 = _parse_networks(addresses.ipv4_net, addresses.spoofed4_net)
+        added6 = _add_routes_outside(netlink, routes.ipv6, index, own6) if ipv6 else 0
+        return added6, _add_routes_outside(netlink, routes.ipv4, index, own4)
 
 
-def _networks(*texts: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
+def _parse_networks(*texts: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
     return tuple(ipaddress.ip_network(text) for text in texts)
 
 
-def _make_veth_end(netlink: IPRoute, number: int) -> int:
+def _make_veth_pair_index(netlink: IPRoute, number: int) -> int:
     name = f"hdxr{number}"
     netlink.link("add", ifname=name, kind="veth", peer=f"{name}p")
     index: int = netlink.link_lookup(ifname=name)[0]
@@ -74,7 +74,7 @@ def _make_veth_end(netlink: IPRoute, number: int) -> int:
     return index
 
 
-def _add_routes(
+def _add_routes_outside(
     netlink: IPRoute,
     routes: tuple[tuple[str, str], ...],
     index: dict[str, int],

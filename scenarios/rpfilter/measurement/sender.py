@@ -36,9 +36,9 @@ class StopRequest:
 
     def __init__(self) -> None:
         self.asked = False
-        signal.signal(signal.SIGUSR1, self._on_signal)
+        signal.signal(signal.SIGUSR1, self._note_stop)
 
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+    def _note_stop(self, number: int, frame: FrameType | None) -> None:
         self.asked = True
 
 
@@ -100,13 +100,13 @@ def send_udp_slices(
         if stop.asked:
             break
         send = sockets[number].send
-        total[number] += _send_packets_until(send, time.perf_counter() + onset_s, stop)[0] if onset_s else 0
+        total[number] += _packets_sent_and_end(send, time.perf_counter() + onset_s, stop)[0] if onset_s else 0
         held = held_up.seconds_held_up()
         began = now = time.perf_counter()
         packets, quarters = 0, []
         for part in range(1, 5):
             before = now
-            count, now = _send_packets_until(send, began + (slice_s - onset_s) * part / 4, stop)
+            count, now = _packets_sent_and_end(send, began + (slice_s - onset_s) * part / 4, stop)
             packets += count
             quarters.append(count / max(1e-9, now - before))
         total[number] += packets
@@ -117,7 +117,7 @@ def send_udp_slices(
     return slices, total
 
 
-def _send_packets_until(send: Callable[[bytes], int], end: float, stop: StopRequest) -> tuple[int, float]:
+def _packets_sent_and_end(send: Callable[[bytes], int], end: float, stop: StopRequest) -> tuple[int, float]:
     """Packets sent, a batch at least, and when the last one was."""
     payload, packets = _PAYLOAD, 0
     while True:

@@ -66,10 +66,10 @@ class NetworkBatches(BatchSource[int]):
     async def start_workers_and_rehearse(self) -> MeasuredBatch:
         """Loads and proves every variant in its own pair of namespaces."""
         if not self._is_loaded:
-            await self._set_up_variants()
+            await self._treat_each_pair()
         return await super().start_workers_and_rehearse()
 
-    async def _set_up_variants(self) -> None:
+    async def _treat_each_pair(self) -> None:
         await self._pairs.set_up_pairs(len(self._trial.compared))
         unfit: dict[str, str] = {}
         for number, compared in enumerate(self._trial.compared):

@@ -56,10 +56,10 @@ def build_trials(facts: RpFilterFacts, *, everything: bool, again: bool, block_s
         elif not main.setting:
             planned_trials.append(extra_trials["udp-ipv4-setting"])
         planned_trials.extend(_tcp_trials(main))
-    return tuple(_set_durations(trial, block_s) for trial in planned_trials)
+    return tuple(_with_durations(trial, block_s) for trial in planned_trials)
 
 
-def _set_durations(trial: Trial, block_s: float) -> Trial:
+def _with_durations(trial: Trial, block_s: float) -> Trial:
     """TCP needs twice as long: a stream has to open its window first. Slices of packets begin with an onset.
 
     What one variant leaves to be freed through RCU takes a grace period, here 4 to 15 ms, and would be the next one's.

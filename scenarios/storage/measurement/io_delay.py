@@ -77,7 +77,7 @@ async def measure_job_wait(
         return absent_cgroup(cgroup)
     why = ""
     for folder in folders:
-        pressure = _waited_us(host, folder)
+        pressure = _io_pressure_us(host, folder)
         if not isinstance(pressure, Absent):
             return await _delay_by_pressure(host, folder, seconds, clock)
         why = why or f"no pressure figures ({pressure.reason})"
@@ -88,10 +88,10 @@ async def _delay_by_pressure(host: Host, folder: str, seconds: float, clock: Rea
     """Documentation/accounting/psi.rst: `some` counts the microseconds in which at least one task waited."""
     shares: list[float] = []
     began = at = clock.now()
-    last = _waited_us(host, folder)
+    last = _io_pressure_us(host, folder)
     while is_present(last) and at - began < seconds - WINDOW_S / 2:
         await clock.sleep(WINDOW_S)
-        now, value = clock.now(), _waited_us(host, folder)
+        now, value = clock.now(), _io_pressure_us(host, folder)
         if isinstance(value, Absent):
             break
         shares.append(min(1.0, max(0.0, (value - last) / 1e6 / max(now - at, 1e-9))))
@@ -132,7 +132,7 @@ async def _delay_by_tasks(
             look_count += 1
         looks += look_count
         shares_in_d.append(in_d / look_count)
-        counted.append(_delayed_s(before, after) / max(clock.now() - start, 1e-9))
+        counted.append(_blocked_s_between(before, after) / max(clock.now() - start, 1e-9))
     if len(shares_in_d) < 2:
         return Absent("no such process, or it ended while it was watched", "missing", "/proc")
     # A counter that stands still may be none at all: tasks older than the accounting, a kernel built without it.
@@ -169,7 +169,7 @@ def delay_accounting_off_reason(host: Host) -> str:
     )
 
 
-def _delayed_s(before: Sequence[ProcessStat], after: Sequence[ProcessStat]) -> float:
+def _blocked_s_between(before: Sequence[ProcessStat], after: Sequence[ProcessStat]) -> float:
     earlier = {task.pid: task.blocked_ticks for task in before}
     moved = sum(max(0, task.blocked_ticks - earlier.get(task.pid, task.blocked_ticks)) for task in after)
     return moved / float(os.sysconf("SC_CLK_TCK"))
@@ -189,7 +189,7 @@ def interval_of_shares(shares: Sequence[float], resolution: float) -> tuple[floa
     return max(0.0, mean - half), min(1.0, mean + half)
 
 
-def _waited_us(host: Host, folder: str) -> int | Absent:
+def _io_pressure_us(host: Host, folder: str) -> int | Absent:
     """EL8, EL9: the file is there, and reading it fails until the kernel is booted with psi=1."""
     text = host.read_file_text(f"{folder}/io.pressure")
     if isinstance(text, Absent):

@@ -85,21 +85,21 @@ def find_throttles(
     held = {
         name: cap
         for name, cap in seen_caps.items()
-        if _is_credible(name, cap, seen_caps, limits, virtual, cpu_taken.get(name, 0.0))
+        if _is_cap_credible(name, cap, seen_caps, limits, virtual, cpu_taken.get(name, 0.0))
     }
     disk_throttles: list[Throttle] = []
     for name, cap in held.items():
-        limit = _find_written_limit(name, cap.rate, limits, SAME)
+        limit = _find_limit_near(name, cap.rate, limits, SAME)
         unit = limit.unit if limit else _cap_unit(name, held)
-        _merge_throttle(
+        _merge_into_throttles(
             disk_throttles,
             Throttle(
-                unit=unit, value=_rate_in_unit(name, cap.rate, unit), loads=(name,), caps=(cap,), limit=limit
+                unit=unit, value=_iops_in_unit(name, cap.rate, unit), loads=(name,), caps=(cap,), limit=limit
             ),
         )
     for name in loads:
         if name not in held and (limit := _find_reached_limit(name, series[name], limits, turns)):
-            _merge_throttle(
+            _merge_into_throttles(
                 disk_throttles,
                 Throttle(unit=limit.unit, value=limit.value, loads=(name,), caps=(), limit=limit),
             )
@@ -149,17 +149,17 @@ def find_cpu_pauses(
     return {n: cap for n, cap in seen_caps.items() if cap and is_paused_by_cpu(cap, cpu_taken.get(n, 0.0))}
 
 
-def _is_credible(
+def _is_cap_credible(
     name: str,
     cap: DiskCap,
     seen_caps: Mapping[str, DiskCap],
     limits: Sequence[DiskLimit],
     virtual: bool,
-    withheld: float,
+    cpu_taken: float,
 ) -> bool:
-    if _find_written_limit(name, cap.rate, limits, NEAR) is not None:
+    if _find_limit_near(name, cap.rate, limits, NEAR) is not None:
         return True
-    if is_paused_by_cpu(cap, withheld):
+    if is_paused_by_cpu(cap, cpu_taken):
         return False
     # one operation of each worker a pause: workers in step, on a disk of even latency
     if cap.form == "pauses":
@@ -169,7 +169,7 @@ def _is_credible(
     alike = any(
         are_rates_near(cap.rate, there.rate, ALIKE)
         or are_rates_near(
-            _rate_in_unit(name, cap.rate, "MB/s"), _rate_in_unit(other, there.rate, "MB/s"), ALIKE
+            _iops_in_unit(name, cap.rate, "MB/s"), _iops_in_unit(other, there.rate, "MB/s"), ALIKE
         )
         for other, there in others
     )
@@ -180,31 +180,29 @@ def _cap_unit(name: str, held: Mapping[str, DiskCap]) -> str:
     """Loads of another block size tell it: at the same bytes a second, or as many operations."""
     own = engine_load(name).block_bytes
     for unit in ("MB/s", "IOPS"):
-        value = _rate_in_unit(name, held[name].rate, unit)
+        value = _iops_in_unit(name, held[name].rate, unit)
         for other, cap in held.items():
             if engine_load(other).block_bytes != own and are_rates_near(
-                value, _rate_in_unit(other, cap.rate, unit), SAME
+                value, _iops_in_unit(other, cap.rate, unit), SAME
             ):
                 return unit
     return "MB/s" if own >= LARGE_BYTES else "IOPS"
 
 
-def _rate_in_unit(name: str, rate: float, unit: str) -> float:
+def _iops_in_unit(name: str, rate: float, unit: str) -> float:
     return rate * engine_load(name).block_bytes / 1e6 if unit == "MB/s" else rate
 
 
-def _find_written_limit(
-    name: str, rate: float, limits: Sequence[DiskLimit], within: float
-) -> DiskLimit | None:
+def _find_limit_near(name: str, rate: float, limits: Sequence[DiskLimit], within: float) -> DiskLimit | None:
     fitting = [
         limit
         for limit in limits
         if engine_load(name).kind in limit.kinds
-        and are_rates_near(_rate_in_unit(name, rate, limit.unit), limit.value, within)
+        and are_rates_near(_iops_in_unit(name, rate, limit.unit), limit.value, within)
     ]
     return min(
         fitting,
-        key=lambda limit: (not limit.file, abs(_rate_in_unit(name, rate, limit.unit) / limit.value - 1)),
+        key=lambda limit: (not limit.file, abs(_iops_in_unit(name, rate, limit.unit) / limit.value - 1)),
         default=None,
     )
 
@@ -220,13 +218,13 @@ def _find_reached_limit(
         if (
             limit.file
             and engine_load(name).kind in limit.kinds
-            and low <= _rate_in_unit(name, rate, limit.unit) <= high
+            and low <= _iops_in_unit(name, rate, limit.unit) <= high
         ):
             return limit
     return None
 
 
-def _merge_throttle(throttle_list: list[Throttle], throttle: Throttle) -> None:
+def _merge_into_throttles(throttle_list: list[Throttle], throttle: Throttle) -> None:
     """Together with what was found at the same cap."""
     for at, existing in enumerate(throttle_list):
         if existing.unit == throttle.unit and are_rates_near(existing.value, throttle.value, SAME):

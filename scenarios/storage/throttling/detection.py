@@ -124,7 +124,7 @@ def _find_pauses(blocks: Sequence[BlockCompletions]) -> DiskCap | None:
 
 def _find_periods(blocks: Sequence[BlockCompletions], steps: int) -> DiskCap | None:
     windows = [_count_windows(block, steps) for block in blocks]
-    busy = _busy_count([count for own in windows for count in own])
+    busy = _typical_busy_count([count for own in windows for count in own])
     if busy < MIN_WINDOW_OPERATIONS:
         return None
     width = steps * STEP_S
@@ -158,7 +158,7 @@ def _count_windows(block: BlockCompletions, steps: int) -> list[int]:
     return [sum(counts[at : at + steps]) for at in range(0, len(counts) - steps + 1, steps)]
 
 
-def _busy_count(counts: Sequence[int]) -> int:
+def _typical_busy_count(counts: Sequence[int]) -> int:
     """The count that half of the operations are in windows of, at least: pauses do not lower it."""
     left = sum(counts) / 2
     for count in sorted(counts, reverse=True):
@@ -185,7 +185,7 @@ def _join_windows(
     return lines
 
 
-class _Period(msgspec.Struct, frozen=True):
+class _WorkAndPause(msgspec.Struct, frozen=True):
     """From a pause's end to the next one's. `cut`: by a gap between blocks, when nothing was asked for."""
 
     seconds: float
@@ -194,15 +194,15 @@ class _Period(msgspec.Struct, frozen=True):
     cut: bool
 
 
-def _split_periods(line: Sequence[int | None], low: float, width: float) -> list[_Period]:
+def _split_periods(line: Sequence[int | None], pause_below: float, width: float) -> list[_WorkAndPause]:
     """The whole ones. A gap between blocks goes on as what is before it."""
     states: list[tuple[bool, int, bool]] = []  # paused, operations, gap
     for count in line:
-        paused = (states[-1][0] if states else False) if count is None else count < low
+        paused = (states[-1][0] if states else False) if count is None else count < pause_below
         states.append((paused, count or 0, count is None))
     runs = [(paused, list(own)) for paused, own in groupby(states, key=lambda state: state[0])]
     return [
-        _Period(
+        _WorkAndPause(
             width * (len(active) + len(pause)),
             sum(n for _, n, _ in (*active, *pause)),
             width * len(pause),
@@ -214,8 +214,8 @@ def _split_periods(line: Sequence[int | None], low: float, width: float) -> list
     ]
 
 
-def _median_deviation(values: Sequence[float], middle: float) -> float:
-    return median(abs(value - middle) for value in values)
+def _median_deviation(values: Sequence[float], centre: float) -> float:
+    return median(abs(value - centre) for value in values)
 
 
 def _find_even_rate(blocks: Sequence[BlockCompletions], workers: int) -> DiskCap | None:
@@ -249,7 +249,7 @@ def _keeps_to_the_clock(blocks: Sequence[BlockCompletions], workers: int) -> boo
     """
     lines: list[list[int]] = []
     for before, block in pairwise(blocks):
-        if not lines or not _goes_on(before, block):
+        if not lines or not _follows_directly(before, block):
             lines.append([])
         lines[-1] += _block_tail(before, block)
     strides = [workers * max(1, sum(line) // (TURNS * workers)) for line in lines]
@@ -281,14 +281,14 @@ def _completion_times(counts: Sequence[int], stride: int) -> list[float]:
     return times
 
 
-def _goes_on(before: BlockCompletions, block: BlockCompletions) -> bool:
+def _follows_directly(before: BlockCompletions, block: BlockCompletions) -> bool:
     return block.began_s - before.began_s - before.seconds < STEP_S
 
 
 def _block_tail(before: BlockCompletions, block: BlockCompletions) -> Sequence[int]:
     """A block's whole steps; without the first of them where it does not go on from the one before."""
     steps = int(block.seconds / STEP_S + 1e-6)
-    return block.completions[0 if _goes_on(before, block) else round((1 - TAIL) * steps) : steps]
+    return block.completions[0 if _follows_directly(before, block) else round((1 - TAIL) * steps) : steps]
 
 
 def _find_burst_end(blocks: Sequence[BlockCompletions]) -> int:

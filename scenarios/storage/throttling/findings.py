@@ -117,9 +117,9 @@ def throttle_findings(host: Host, target: ComparedDirectory, throttles: Sequence
             caps=" and ".join(cap_words(each) for each in throttles),
             evidence=(
                 *(e for each in throttles for e in _throttle_evidence(each)),
-                *_soft_throttles(host, target),
+                *_delays_without_cap(host, target),
             ),
-            remedy=(_throttle_remedy(target.leaf_names, throttles),),
+            remedy=(_raise_limit_remedy(target.leaf_names, throttles),),
         )
     ]
 
@@ -169,7 +169,7 @@ def _burst_evidence(name: str, cap: DiskCap, unit: str) -> Evidence:
     )
 
 
-def _soft_throttles(host: Host, target: ComparedDirectory) -> tuple[Evidence, ...]:
+def _delays_without_cap(host: Host, target: ComparedDirectory) -> tuple[Evidence, ...]:
     """Return what else of the kernel holds I/O back on these devices, though it sets no fixed cap."""
     delayed = [
         SAYS.evidence("write-back", device=device.name, limit=1e3 * limit_us, path=device.path)
@@ -186,7 +186,7 @@ def _soft_throttles(host: Host, target: ComparedDirectory) -> tuple[Evidence, ..
     return (*delayed, *targets)
 
 
-def _throttle_remedy(leaf: str, disk_throttles: Sequence[Throttle]) -> Remedy:
+def _raise_limit_remedy(leaf: str, disk_throttles: Sequence[Throttle]) -> Remedy:
     """The kernel's setting where it is one; else the place outside of this host where disks get their limits."""
     own = [each.limit for each in disk_throttles if each.limit is not None and each.limit.file]
     if own:

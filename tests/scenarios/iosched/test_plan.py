@@ -14,7 +14,7 @@ from hostdx.scenarios.contract.model import OptionMap, UsageError
 from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.iosched import scheduler_setup as iosched_layout
 from hostdx.scenarios.iosched.findings import verdict_finding
-from hostdx.scenarios.iosched.plan import _format_needed_seconds, _left_out_lines, _list_switch_effects
+from hostdx.scenarios.iosched.plan import _format_needed_seconds, _left_out_lines, _sentences_of_switch
 from hostdx.scenarios.iosched.remedies import make_scheduler_remedy, udev_rule_of_device
 from hostdx.scenarios.iosched.scenario import Iosched
 from hostdx.scenarios.iosched.scheduler_setup import (
@@ -97,8 +97,8 @@ def test_only_a_hard_disk_gets_many_writers_by_itself(plan_setup, monkeypatch) -
 
 
 def test_what_is_not_compared_is_no_difference() -> None:
-    assert len(_list_switch_effects(("mq-deadline", "none"))) == 1
-    assert any("throttling" in line for line in _list_switch_effects(("mq-deadline", "bfq")))
+    assert len(_sentences_of_switch(("mq-deadline", "none"))) == 1
+    assert any("throttling" in line for line in _sentences_of_switch(("mq-deadline", "bfq")))
 
 
 def test_priorities_are_measured_when_asked_for(plan_setup) -> None:  # type: ignore[no-untyped-def]

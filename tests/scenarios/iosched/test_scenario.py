@@ -145,7 +145,7 @@ def measure_loads(tmp_path: Path, speed: dict[str, float], seed: int = 1, budget
     switcher = Switcher(run, ("loop7",), "mq-deadline")
 
     async def run_loads() -> None:
-        await Iosched()._measure_loads(run, bench, scheduler_setup, target, switcher)  # type: ignore[arg-type]
+        await Iosched()._measure_jobs(run, bench, scheduler_setup, target, switcher)  # type: ignore[arg-type]
 
     import asyncio
 

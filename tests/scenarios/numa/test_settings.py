@@ -159,7 +159,7 @@ def test_a_command_of_the_users_own_in_the_same_places(
         "shared-cores: cpus=0-3,16-19 node=0",
     ]
     monkeypatch.setattr("os.sched_getaffinity", lambda _pid: set(usable.cpus))
-    monkeypatch.setattr(variants, "_parse_node", lambda text, _line: int(text))
+    monkeypatch.setattr(variants, "_parse_memory_node", lambda text, _line: int(text))
     jobs = [variants.parse_variant(line, "true", str(tmp_path)) for line in lines]
     assert [job.id for job in jobs] == [UNPINNED, SAME_OWN, APART_OWN, SAME_SHARED, RANDOM]
     assert jobs[1].cpus == tuple(range(8)) and jobs[1].node == 0 and jobs[4].cpus

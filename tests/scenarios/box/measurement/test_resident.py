@@ -22,7 +22,7 @@ def test_what_is_in_memory_is_no_reading_of_the_disk(share: float, is_refused: b
     bench = BoxBench.__new__(BoxBench)
     bench._pool = _Pool(share)  # type: ignore[assignment]
     reads = next(corner for corner in CORNERS if corner.operation == "read")
-    drop = bench._drop_caches(reads, [{"fds": [3]}])  # type: ignore[typeddict-item]
+    drop = bench._drop_cached_reads(reads, [{"fds": [3]}])  # type: ignore[typeddict-item]
     if is_refused:
         with pytest.raises(ReadsServedByCache):
             asyncio.run(drop)
