@@ -111,7 +111,7 @@ class BusyDevice(MixedBench):
             "hostdx.scenarios.iosched.measurement.mixed.leaf_counters", lambda *_: [self.looked * self.moving]
         )
 
-    def _leaf_in_flight(self) -> str:
+    def _first_leaf_in_flight(self) -> str:
         self.looked += 1
         return "loop7" if self.looked <= self.looks else ""
 
