@@ -65,7 +65,9 @@ def read_system_log(host: Host) -> dict[str, list[ServiceLine]]:
         for match in matches:
             programs = lines.setdefault(match[1].partition(".")[0], {})
             line = ServiceLine(match[4][:MAX_LINE_CHARACTERS], source, clock_time(match[0]))
-            program = match[2].rpartition("/")[2]
+            program = (
+                match[2].rpartition("/")[2].partition("@")[0]
+            )  # an instance, dcache@pool1, is its program
             if program == "systemd" and match[3] not in (None, "1"):
                 program = "systemd --user"
             programs.setdefault(program, []).append(line)

@@ -243,7 +243,8 @@ def _fault_line_row(
     names: dict[str, Value] = {
         name: text or unnamed for name, text in (match.groupdict() if match else {}).items()
     }
-    names["subject"] = next((text for text in names.values() if is_present(text)), unnamed)
+    subject = next((text for text in names.values() if is_present(text)), unnamed)
+    names |= {"subject": _subjects_of(entry, lines, numbers) or subject, "program": program}
     every_device = dict.fromkeys(name for number in numbers for name in _devices_of(lines, number))
     devices = [name for name in every_device if name not in names.values()]  # the title has those
     columns: dict[str, Value | Reader] = {
@@ -265,6 +266,16 @@ def _fault_line_row(
 
 
 MAX_NAMED_SUBJECTS = 3
+_NAME = lazy_pattern(r"[A-Za-z_/][\w./:@-]*")
+
+
+def _subjects_of(entry: FaultLine, lines: Sequence[str], numbers: Sequence[int]) -> str:
+    """Return what all these lines name, where it is names: the last line's alone would hide the others."""
+    matches = (re.search(entry.pattern, lines[number]) for number in numbers)
+    subjects = dict.fromkeys(next(filter(None, match.groupdict().values()), "") for match in matches if match)
+    are_names = len(subjects) > 1 and all(_NAME.fullmatch(text) for text in subjects)
+    longest = [text for text in subjects if not any(each.startswith(f"{text}.") for each in subjects)]
+    return join_names(longest, MAX_NAMED_SUBJECTS) if are_names else ""
 
 
 def printed_state_rows(host: Host) -> list[SubjectRow]:
