@@ -26,7 +26,7 @@ _REFUSED = {
 
 def save_traceback_and_get_line(error: BaseException) -> str:
     """Keeps the traceback and gives the line that says where; what the machine refused is no bug, but a line."""
-    if why := _refusal_reason(error):
+    if why := _limit_reached_reason(error):
         return why
     argv = mask_unknown_words(sys.argv) if "--private" not in sys.argv else [*sys.argv[:3], "--private ..."]
     error_text = " ".join(f"{type(error).__name__}: {error}".split())[:300]
@@ -43,7 +43,7 @@ def save_traceback_and_get_line(error: BaseException) -> str:
     return f"a bug in hostdx: {error_text}; please report it with {path}"
 
 
-def _refusal_reason(error: BaseException) -> str:
+def _limit_reached_reason(error: BaseException) -> str:
     """Return which limit of the process or the host ended it; empty for a mistake of ours."""
     if isinstance(error, OSError):
         return _REFUSED.get(error.errno or 0, "")

@@ -77,11 +77,11 @@ class LockFile:
             raise LockHeld(subject, claim[0] if claim is not None else None) from None
         me = process_identity()
         try:
-            self._write(msgspec.json.encode(LockHolder(me.pid, me.start, scenario, since)))
+            self._write_claim(msgspec.json.encode(LockHolder(me.pid, me.start, scenario, since)))
         except OSError:
             pass  # a full run-time directory: the lock holds, only nobody can read by whom
 
-    def _write(self, data: bytes) -> None:
+    def _write_claim(self, data: bytes) -> None:
         self._claim.unlink(missing_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(self._claim, flags, 0o600)
@@ -115,9 +115,9 @@ def lock_measuring(scenario: str, since: str, warn: Callable[[str], None]) -> Lo
     """
     subject = "another run measures on this host"
     lock = LockFile("measuring", subject, scenario, since)
-    for path in _other_claims():
+    for path in _claims_of_other_users():
         claim = _read_holder_and_user(path)
-        if claim is None or not claim[0].is_plausible or not _is_owned_and_living(*claim):
+        if claim is None or not claim[0].is_plausible or not _is_living_process_of(*claim):
             continue
         holder, uid = claim
         if os.geteuid() != 0:
@@ -129,9 +129,9 @@ def lock_measuring(scenario: str, since: str, warn: Callable[[str], None]) -> Lo
 
 def measuring_lock_holder() -> LockHolder | None:
     """Whose run a second one would be refused for, told before it is started. Root believes his own claim only."""
-    for path in (runtime_dir() / "measuring.json", *(_other_claims() if os.geteuid() != 0 else [])):
+    for path in (runtime_dir() / "measuring.json", *(_claims_of_other_users() if os.geteuid() != 0 else [])):
         claim = _read_holder_and_user(path)
-        if claim is not None and claim[0].is_plausible and _is_owned_and_living(*claim):
+        if claim is not None and claim[0].is_plausible and _is_living_process_of(*claim):
             return claim[0]
     return None
 
@@ -140,7 +140,7 @@ def _holder_text(holder: LockHolder) -> str:
     return f"pid {holder.pid} (hostdx run {holder.scenario}, since {holder.since})"
 
 
-def _other_claims() -> list[Path]:
+def _claims_of_other_users() -> list[Path]:
     """Everybody's claim but ours; none where the run-time directory was set to somewhere of its own, as in tests."""
     own = runtime_dir()
     usual = own in (Path("/run/hostdx"), Path(f"/tmp/hostdx-{os.geteuid()}")) or own.parent.parent == Path(
@@ -166,7 +166,7 @@ def _file_names_in(directory: str) -> Iterator[str]:
         return
 
 
-def _is_owned_and_living(holder: LockHolder, uid: int) -> bool:
+def _is_living_process_of(holder: LockHolder, uid: int) -> bool:
     """The claim is by the owner of the process that it names, and that process is a hostdx."""
     try:
         return holder.is_living and Path(f"/proc/{holder.pid}").stat().st_uid == uid

@@ -77,7 +77,7 @@ def make_private_dir(directory: Path, mode: int = 0o700) -> Path:
         status = directory.lstat()
     except OSError as error:
         raise Failure(
-            f"{directory}: cannot be made: {error.strerror}; {error_advice(error, _elsewhere_hint(directory))}"
+            f"{directory}: cannot be made: {error.strerror}; {error_advice(error, _name_other_place_hint(directory))}"
         ) from None
     if not stat.S_ISDIR(status.st_mode):
         raise Failure(
@@ -138,7 +138,7 @@ def nearest_existing_folder(directory: Path) -> Path:
     return next((path for path in (directory, *directory.parents) if os.path.lexists(path)), Path("/"))
 
 
-def _elsewhere_hint(directory: Path) -> str:
+def _name_other_place_hint(directory: Path) -> str:
     if directory.is_relative_to(runtime_dir()) and not directory.is_relative_to(state_dir()):
         return "name another place: XDG_RUNTIME_DIR=/DIRECTORY hostdx …"
     return ELSEWHERE

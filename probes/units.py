@@ -179,13 +179,13 @@ def format_duration(seconds: float) -> str:
     if rounded < 2 * MINUTE_S:
         return f"{rounded} s"
     if rounded < 2 * HOUR_S:
-        return _two_units_text(rounded, MINUTE_S, "min", 1, "s")
+        return _in_two_units(rounded, MINUTE_S, "min", 1, "s")
     if rounded < 2 * DAY_S:
-        return _two_units_text(rounded, HOUR_S, "h", MINUTE_S, "min")
-    return _two_units_text(rounded, DAY_S, "d", HOUR_S, "h")
+        return _in_two_units(rounded, HOUR_S, "h", MINUTE_S, "min")
+    return _in_two_units(rounded, DAY_S, "d", HOUR_S, "h")
 
 
-def _two_units_text(seconds: int, large: int, name: str, small: int, smaller: str) -> str:
+def _in_two_units(seconds: int, large: int, name: str, small: int, smaller: str) -> str:
     head, rest = divmod(seconds, large)
     tail = rest // small
     return f"{head} {name} {tail} {smaller}" if tail else f"{head} {name}"
@@ -252,7 +252,7 @@ def format_effect(ratio: float | None, words: tuple[str, str] = SPEED) -> str:
     if not is_factor(ratio):
         share = abs(1 - ratio)
         return "the same" if share < 0.0005 else f"{format_percent(share)} {word}"
-    return f"{format_factor(_invert_below_one(ratio))} {word}"
+    return f"{format_factor(_factor_above_one(ratio))} {word}"
 
 
 def is_factor(ratio: float) -> bool:
@@ -260,7 +260,7 @@ def is_factor(ratio: float) -> bool:
     return not 0.5 < ratio < 2
 
 
-def _invert_below_one(ratio: float) -> float:
+def _factor_above_one(ratio: float) -> float:
     return 1 / ratio if ratio < 1 else ratio
 
 
@@ -277,7 +277,7 @@ def format_interval(
         return f"{format_effect(low, words)} to {format_effect(high, words)}"
     factor = is_factor(ratio) if ratio else is_factor(low) and is_factor(high)
     if factor:
-        ends = sorted((_invert_below_one(low), _invert_below_one(high)))
+        ends = sorted((_factor_above_one(low), _factor_above_one(high)))
         return f"{format_number(ends[0])} to {format_number(ends[1])} ×"
     least, most = sorted((abs(1 - low), abs(1 - high)))
     return format_percent_interval(least, most)

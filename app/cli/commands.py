@@ -146,9 +146,9 @@ class RootCommands(LazyGroup):
         return super().resolve_command(ctx, args)
 
 
-def _pass_look_options(ctx: click.Context, command: str, **look: object) -> None:
+def _pass_look_options(ctx: click.Context, command: str, **app_options: object) -> None:
     """What was said of the app's look before a command that opens it. Raises UsageError where no app is opened."""
-    set_options = {name: value for name, value in look.items() if value}
+    set_options = {name: value for name, value in app_options.items() if value}
     if set_options and command not in NEED_THE_APP:
         raise click.UsageError(
             f"--ascii, --no-mouse and --theme are the app's, and `{command}` does not open it"

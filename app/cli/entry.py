@@ -31,7 +31,7 @@ def _run_arguments(arguments: Sequence[str]) -> int:
         status = commands.main(args=list(arguments), prog_name="hostdx", standalone_mode=False)
         return status if isinstance(status, int) else 0
     except click.UsageError as error:
-        print_problem(_usage_line(error))
+        print_problem(_usage_problem_line(error))
         return failure.USAGE
     except click.ClickException as error:
         print_problem(error.format_message())
@@ -54,7 +54,7 @@ def _run_arguments(arguments: Sequence[str]) -> int:
         return failure.COULD_NOT
 
 
-def _usage_line(error: click.UsageError) -> str:
+def _usage_problem_line(error: click.UsageError) -> str:
     """`run storage: no such option: --foo; see `hostdx run storage --help``."""
     path = error.ctx.command_path if error.ctx is not None else "hostdx"
     group = error.ctx.command if error.ctx is not None else None

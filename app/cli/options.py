@@ -81,7 +81,7 @@ def declared_options(scenario: Scenario) -> tuple[Option, ...]:
 
 def make_parameters(options: Sequence[Option]) -> list[click.Parameter]:
     """An option each; directories may also stand alone, as in `run storage /a /b`."""
-    click_parameters: list[click.Parameter] = [_make_parameter(option) for option in options]
+    click_parameters: list[click.Parameter] = [_click_option(option) for option in options]
     for option in options:
         if option.name == DIRECTORIES and option.kind == "path":
             click_parameters.append(
@@ -119,7 +119,7 @@ def _parameter_name(option: Option) -> str:
     return "opt_" + option.name.replace("-", "_")
 
 
-def _make_parameter(option: Option) -> click.Option:
+def _click_option(option: Option) -> click.Option:
     kind: Any = {
         # the scenario says what is wrong with it
         "path": DirectoryParameter(readable=False, file_okay=option.name != DIRECTORIES),
@@ -140,7 +140,7 @@ def _make_parameter(option: Option) -> click.Option:
         callback=None if option.multiple else _single_value,
         required=option.required
         and option.name != DIRECTORIES,  # it may stand alone: `take_chosen_options` looks
-        help=_help_sentence(option),
+        help=_help_with_default(option),
         hidden=option.hidden,
         metavar=_option_metavar(option),
     )
@@ -153,7 +153,7 @@ def _single_value(_ctx: click.Context, param: click.Parameter, values: Sequence[
     return values[0] if values else None
 
 
-def _help_sentence(option: Option) -> str:
+def _help_with_default(option: Option) -> str:
     """A sentence, as the command's own options have; the screens show the bare words."""
     sentence = f"{option.help[:1].upper()}{option.help[1:]}."
     if option.default in (None, "", [], False) or isinstance(option.default, list | dict):

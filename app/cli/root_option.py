@@ -18,7 +18,7 @@ def live_or_captured_host(root: str | None) -> Host:
     if root is None:
         return Host()
     if Path(root).is_file():
-        return _unpack_host(root)
+        return _host_of_archive(root)
     if not Path(root).is_dir():
         complaint = "is neither a directory nor a tar" if Path(root).exists() else "no such directory or tar"
         raise Failure(f"--root {root}: {complaint}", USAGE)
@@ -39,7 +39,7 @@ def captured_host_name(host: Host, root: str) -> str:
     return Path(root).resolve().name.removesuffix(".gz").removesuffix(".tar")
 
 
-def _unpack_host(archive: str) -> Host:
+def _host_of_archive(archive: str) -> Host:
     """In a private folder that goes with the host."""
     from hostdx.probes.reading.captured.archive import (  # not for the live host
         MAX_SIBLINGS,

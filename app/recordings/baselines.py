@@ -39,16 +39,16 @@ def add_to_baseline(name: str, files: Sequence[Path]) -> Baseline:
 
     Another one of the same name gets its host and time into its name.
     """
-    checked = _check_name(name)
+    checked = _require_valid_name(name)
     if name == WATCH:
         raise Failure(f"baseline {name}: is the one of `hostdx watch`; choose another name", USAGE)
-    runs = [(path, _check_finished(name, path)) for path in files]
+    runs = [(path, _require_finished(name, path)) for path in files]
     folder = make_private_dir(baselines_dir() / checked)
     try:
         for path, run in runs:
-            for target in (folder / path.name, folder / _full_name(run)):
+            for target in (folder / path.name, folder / _name_with_host_and_time(run)):
                 if not target.exists():
-                    _copy_recording(path, target)
+                    _copy_recording_or_nothing(path, target)
                     break
                 if filecmp.cmp(path, target, shallow=False):
                     break
@@ -63,13 +63,13 @@ def add_to_baseline(name: str, files: Sequence[Path]) -> Baseline:
     return Baseline(name, tuple(sorted(store.recordings_in(folder))))
 
 
-def _full_name(run: store.ListedRecording) -> str:
+def _name_with_host_and_time(run: store.ListedRecording) -> str:
     stem, dot, suffix = run.name.partition(".jsonl")
     host_and_time = re.sub(r"[^A-Za-z0-9._-]", "_", f"{run.host[:60]}-{run.wall[:19]}")
     return f"{stem}-{host_and_time}{dot}{suffix}"
 
 
-def _check_finished(name: str, path: Path) -> store.ListedRecording:
+def _require_finished(name: str, path: Path) -> store.ListedRecording:
     """Raises Failure for what is no recording, and for one without a normal end."""
     if not path.name.endswith(store.SUFFIXES):
         raise Failure(f"baseline: {path}: is no recording by its name (*.jsonl, *.jsonl.gz)", USAGE)
@@ -83,7 +83,7 @@ def _check_finished(name: str, path: Path) -> store.ListedRecording:
     return entry
 
 
-def _copy_recording(path: Path, target: Path) -> None:
+def _copy_recording_or_nothing(path: Path, target: Path) -> None:
     """A file only: a name may lead to a device that never ends. Raises Failure and OSError; leaves no half of it."""
     with os.fdopen(open_trusted_regular(path), "rb") as source:
         if os.fstat(source.fileno()).st_size > SIZE_LIMIT:
@@ -108,7 +108,7 @@ def _copy_recording(path: Path, target: Path) -> None:
 
 def baseline_recordings(name: str) -> tuple[Path, ...]:
     """Those of a baseline. Raises Failure where there is none of that name."""
-    paths = _kept_files(baselines_dir() / _check_name(name))
+    paths = _kept_files(baselines_dir() / _require_valid_name(name))
     if not paths:
         names = ", ".join(b.name for b in list_baselines())
         others = f"there are: {names}" if names else "`hostdx baseline save NAME` makes one"
@@ -178,7 +178,7 @@ def _kept_files(folder: Path) -> tuple[Path, ...]:
     )
 
 
-def _check_name(name: str) -> str:
+def _require_valid_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise Failure(f"baseline {name}: a name has letters, digits, `.`, `_` and `-`, 64 at most", USAGE)
     return name

@@ -27,7 +27,7 @@ class EventsOutput:
         self._put = self._written = 0  # bytes
         self._over = False
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._write_lines, name="events", daemon=True)
+        self._thread = threading.Thread(target=self._write_queued_lines, name="events", daemon=True)
         self._thread.start()
 
     def write(self, event: ev.AnyEvent) -> None:
@@ -37,7 +37,7 @@ class EventsOutput:
         self._put += len(line)
         self._lines.put(line)
         if self._put - self._written > WAITING_LIMIT:
-            self._end_output("its reader pauses")
+            self._end_output_and_complain("its reader pauses")
 
     def close(self, *, hurry: bool) -> None:
         """Waits for a reader that goes on reading; `hurry` (we were told to stop) only for a moment."""
@@ -49,13 +49,13 @@ class EventsOutput:
             if hurry:
                 return
         if self._thread.is_alive() and not self._over:
-            self._end_output("its reader pauses")
+            self._end_output_and_complain("its reader pauses")
 
-    def _end_output(self, why: str) -> None:
+    def _end_output_and_complain(self, why: str) -> None:
         self._over = True
         self._complain(f"--events {self._target}: ends here: {why}; the recording has all of it")
 
-    def _write_lines(self) -> None:
+    def _write_queued_lines(self) -> None:
         while (line := self._lines.get()) is not None and not self._over:
             if self._descriptor < 0:
                 if not output.print_raw(line):
@@ -67,7 +67,7 @@ class EventsOutput:
                         view = view[os.write(self._descriptor, view) :]
                 except OSError as error:
                     if error.errno != errno.EPIPE:  # a reader that has enough is no trouble
-                        self._end_output(str(error.strerror))
+                        self._end_output_and_complain(str(error.strerror))
                     break
             self._written += len(line)
         self._over = True

@@ -31,23 +31,23 @@ def other_programs_io(session: RunSession) -> OthersIO | None:
     now = foreign_bytes_per_s_now(session)
     if now is not None:
         return OthersIO(now)
-    t, disturbance = max(_io_disturbances_of_guards(session), key=lambda each: each[0], default=(0.0, None))
+    t, disturbance = max(_times_and_io_disturbances(session), key=lambda each: each[0], default=(0.0, None))
     if disturbance is None or disturbance.figure is None:
         return None
     culprit_name = disturbance.culprit.label if disturbance.culprit is not None else ""
     return OthersIO(disturbance.figure, disturbance.unit or "B/s", session.time - t, culprit_name)
 
 
-def _io_disturbances_of_guards(session: RunSession) -> Iterator[tuple[float, Disturbance]]:
+def _times_and_io_disturbances(session: RunSession) -> Iterator[tuple[float, Disturbance]]:
     """When the guards told of others' I/O."""
     for watched in session.watched:
-        yield from ((watched.t, disturbance) for disturbance in watched.told if _is_io(disturbance))
+        yield from ((watched.t, disturbance) for disturbance in watched.told if _is_foreign_io(disturbance))
     for guard in session.guards:
-        if guard.disturbance is not None and _is_io(guard.disturbance):
+        if guard.disturbance is not None and _is_foreign_io(guard.disturbance):
             yield guard.t, guard.disturbance
 
 
-def _is_io(disturbance: Disturbance) -> bool:
+def _is_foreign_io(disturbance: Disturbance) -> bool:
     return disturbance.kind == "device" and disturbance.figure is not None
 
 

@@ -153,9 +153,9 @@ class Playback:
         self._pause()
         if direction > 0:
             if not self.is_at_end:
-                self._seek_position(self._group_end(self.position))
+                self._seek_position(self._end_of_event_group(self.position))
             return
-        start = self._group_start(self.position)  # where the group shown last begins
+        start = self._start_of_event_group(self.position)  # where the group shown last begins
         self._seek_position(start)
 
     def jump_to_mark(self, direction: int) -> None:
@@ -185,13 +185,13 @@ class Playback:
         self._fold_to(position)
         self.time = self._times[position - 1] if position else 0.0
 
-    def _group_end(self, position: int) -> int:
+    def _end_of_event_group(self, position: int) -> int:
         index = position
         while index + 1 < len(self._times) and self._times[index + 1] - self._times[index] < GROUP_GAP_S:
             index += 1
         return min(index + 1, len(self._times))
 
-    def _group_start(self, position: int) -> int:
+    def _start_of_event_group(self, position: int) -> int:
         index = max(0, position - 1)
         while index > 0 and self._times[index] - self._times[index - 1] < GROUP_GAP_S:
             index -= 1

@@ -58,12 +58,12 @@ def time_left_s(session: RunSession) -> float | None:
                 progress.step, step.id, loads, has_loads_to_come
             )
             told_left = progress.seconds_left if progress is not None and is_told else None
-            analyses_s = _analysis_seconds(session, step.id if is_load else session.workload)
+            analyses_s = _seconds_to_next_and_last(session, step.id if is_load else session.workload)
             is_waiting = is_load and step.id != session.workload
             if told_left is None:
                 expected = _step_seconds_left(session, step, expected, loads)
             elif analyses_s is not None and told_left > LATE_SHARE * min(spare or math.inf, analyses_s[1]):
-                expected = _estimate_between(analyses_s[0], told_left)
+                expected = _geometric_estimate(analyses_s[0], told_left)
             else:
                 expected = told_left
             if is_waiting and analyses_s is not None:
@@ -75,7 +75,7 @@ def time_left_s(session: RunSession) -> float | None:
             left += expected
     if spare is None:
         return left + earliest
-    return left + (_estimate_between(earliest, spare) if may_end_early else min(earliest, spare))
+    return left + (_geometric_estimate(earliest, spare) if may_end_early else min(earliest, spare))
 
 
 def _budget_seconds_left(session: RunSession, planned: list[PlannedStep], loads: set[str]) -> float | None:
@@ -89,23 +89,23 @@ def _budget_seconds_left(session: RunSession, planned: list[PlannedStep], loads:
     return max(0.0, budget - (session.time - min(began) if began else 0.0))
 
 
-def _estimate_between(earliest: float, latest: float) -> float:
+def _geometric_estimate(earliest: float, latest: float) -> float:
     return math.sqrt(min(max(earliest, MIN_LEFT_SHARE * latest), latest) * latest)
 
 
-def _step_seconds_left(session: RunSession, step: PlannedStep, expected: float, loads: set[str]) -> float:
+def _step_seconds_left(session: RunSession, step: PlannedStep, expected: float, load_ids: set[str]) -> float:
     """Return the seconds until the end of a step that tells nothing of it. One that overran its plan by ten seconds is
     expected to take ten more, and one that measures loads in turn as long for each load to come as for each before.
     """
     elapsed = session.time - session.steps[step.id].t
     rest = max(MIN_LEFT_SHARE * expected, abs(expected - elapsed))
-    over = len({verdict.workload for verdict in session.verdicts.values()} & loads)
-    if step.id in loads or not over:
+    over = len({verdict.workload for verdict in session.verdicts.values()} & load_ids)
+    if step.id in load_ids or not over:
         return rest
-    return min(rest, elapsed * (len(loads) - over) / over)
+    return min(rest, elapsed * (len(load_ids) - over) / over)
 
 
-def _analysis_seconds(session: RunSession, load: str) -> tuple[float, float] | None:
+def _seconds_to_next_and_last(session: RunSession, load: str) -> tuple[float, float] | None:
     """Return the seconds of measuring until the load's next and until its last analysis; None where none is known."""
     estimates = [e for e in session.estimates.values() if e.workload == load]
     # of a decided pair none follows
@@ -119,10 +119,10 @@ def _is_about_step(told_step: str, step: str, loads: set[str], has_loads_to_come
     return told_step == step or (told_step in loads and step not in loads and not has_loads_to_come)
 
 
-def _pace_factor(session: RunSession, kind: list[PlannedStep], step: PlannedStep) -> float:
+def _pace_factor(session: RunSession, similar_steps: list[PlannedStep], step: PlannedStep) -> float:
     """Return how long steps of this kind took against their plans; the own plan weighs as much as one of them."""
     took = due = step.seconds
-    for planned_step in kind:
+    for planned_step in similar_steps:
         now = session.steps.get(planned_step.id)
         if now is not None and now.state in _OVER and planned_step.id in session.began_at:
             took, due = took + max(0.0, now.t - session.began_at[planned_step.id]), due + planned_step.seconds

@@ -37,17 +37,17 @@ CHUNK = 1 << 20
 _decoder = Decoder(ev.Common)
 
 
-class _Tag(msgspec.Struct):
+class _EventType(msgspec.Struct):
     type: str
 
 
-class _Head(msgspec.Struct):
+class _TypeAndSchema(msgspec.Struct):
     type: str = ""
     schema: str = ""
 
 
-_tag_decoder = msgspec.json.Decoder(_Tag)
-_head_decoder = msgspec.json.Decoder(_Head)
+_tag_decoder = msgspec.json.Decoder(_EventType)
+_head_decoder = msgspec.json.Decoder(_TypeAndSchema)
 _KNOWN = frozenset(kind.__struct_config__.tag for kind in ev.Common.__args__)
 _OUT_OF_RANGE = re.compile(r"Expected `\w+` (?:[<>]=?|of length)|out of range")  # msgspec's words
 _NO_TYPE: dict[type, Callable[[Any], Json]] = {  # values of any type, by their event
@@ -93,19 +93,19 @@ class RecordingFollower:
         try:
             return self._poll_file(limit_bytes)
         except (OSError, zlib.error) as error:
-            raise self._broken_line(self.line + 1, f"cannot be read: {error}") from None
+            raise self._error_of_line(self.line + 1, f"cannot be read: {error}") from None
 
     def _poll_file(self, limit_bytes: int) -> list[ev.AnyEvent]:
         """Raises OSError, zlib.error."""
         data = self._read_data(min(limit_bytes, CHUNK))
         self.bytes += len(data)
-        self._check_bounds(data)
+        self._refuse_beyond_limits(data)
         short = len(data) < min(limit_bytes, CHUNK)
         data = self._rest + data
         end = data.rfind(b"\n") + 1
         self._rest = data[end:]
         if len(self._rest) >= LINE_LIMIT or (end and data.index(b"\n") >= LINE_LIMIT):
-            raise self._broken_line(
+            raise self._error_of_line(
                 self.line + 1, "longer than 1 MiB; not a hostdx recording, or a damaged one"
             )
         self.unfinished = bool(self._rest) or self._cut
@@ -117,7 +117,7 @@ class RecordingFollower:
             self._rest = b""
         return self._decode_lines(data[:end]) if end else []
 
-    def _check_bounds(self, data: bytes) -> None:
+    def _refuse_beyond_limits(self, data: bytes) -> None:
         """Before it is decoded: what a few bytes stand for may take gigabytes."""
         excess = ""
         self._values += count_json_values(data)
@@ -130,7 +130,7 @@ class RecordingFollower:
             if self.bytes > packed * RATIO_LIMIT:
                 excess = f"more than {RATIO_LIMIT} times as large as its packed file"
         if excess:
-            raise self._broken_line(self.line + 1, f"{excess}, not read any further")
+            raise self._error_of_line(self.line + 1, f"{excess}, not read any further")
 
     def _read_data(self, size: int) -> bytes:
         """So many bytes, fewer at the end. Of a truncated .gz all that can be unpacked: `read` would lose it."""
@@ -154,18 +154,18 @@ class RecordingFollower:
 
     def _decode_lines(self, data: bytes) -> list[ev.AnyEvent]:
         if self.line == 0:
-            self._check_head(data[: data.index(b"\n")])
+            self._refuse_foreign_head(data[: data.index(b"\n")])
         try:
             events: list[ev.AnyEvent] = self._decoder.decode_lines(data)
             if all(map(_is_storable_event, events)):
                 self.line += data.count(b"\n")
                 self._time = events[-1].t if events else self._time
                 return events
-            return list(self._decode_singly(data))
+            return list(self._decode_line_by_line(data))
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-            return list(self._decode_singly(data))
+            return list(self._decode_line_by_line(data))
 
-    def _decode_singly(self, data: bytes) -> Iterator[ev.AnyEvent]:
+    def _decode_line_by_line(self, data: bytes) -> Iterator[ev.AnyEvent]:
         for line in data.split(b"\n")[:-1]:
             self.line += 1
             if not line.strip():
@@ -178,13 +178,13 @@ class RecordingFollower:
                 yield event
             except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as first_error:
                 error = _error_of_whole_event(line) or first_error
-                tag = _event_tag(line)
+                tag = _event_type_or_empty(line)
                 if tag and tag not in _KNOWN:
                     yield from self._decode_result(line)
                 elif tag and self.line > 1 and _OUT_OF_RANGE.search(str(error)):
                     yield ev.LeftOutLine(t=self._time, why=f"line {self.line}: {_short_error_text(error)}")
                 else:
-                    raise self._broken_line(self.line, f"is damaged: {_short_error_text(error)}") from None
+                    raise self._error_of_line(self.line, f"is damaged: {_short_error_text(error)}") from None
 
     def _decode_result(self, line: bytes) -> Iterator[ev.AnyEvent]:
         """A scenario's own; what is not as its type says is left out, as a table more or less damages no run."""
@@ -199,19 +199,19 @@ class RecordingFollower:
         self._time = result.t
         yield result
 
-    def _check_head(self, line: bytes) -> None:
+    def _refuse_foreign_head(self, line: bytes) -> None:
         try:
             head = _head_decoder.decode(line)
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-            raise self._broken_line(1, f"is not a hostdx recording ({_describe_head(line)})") from None
+            raise self._error_of_line(1, f"is not a hostdx recording ({_describe_head(line)})") from None
         if head.type != "run" or not head.schema.startswith("hostdx/"):
-            raise self._broken_line(1, "is not a hostdx recording (it must begin with a `run` event)")
+            raise self._error_of_line(1, "is not a hostdx recording (it must begin with a `run` event)")
         if head.schema != ev.SCHEMA:
-            raise self._broken_line(
+            raise self._error_of_line(
                 1, f"was written in the schema {head.schema[:40]}; this hostdx reads {ev.SCHEMA}"
             )
 
-    def _broken_line(self, line: int, problem: str) -> BrokenRecording:
+    def _error_of_line(self, line: int, problem: str) -> BrokenRecording:
         return BrokenRecording(f"{self.path}: line {line}: {problem}")
 
 
@@ -276,7 +276,7 @@ def _open_recording(path: Path) -> io.BufferedIOBase | gzip.GzipFile:
     return gzip.GzipFile(fileobj=file) if magic == b"\x1f\x8b" else file
 
 
-def _event_tag(line: bytes) -> str:
+def _event_type_or_empty(line: bytes) -> str:
     """Its event's type; empty where the line is no JSON object with one, whichever of its fields is damaged."""
     try:
         return _tag_decoder.decode(line).type

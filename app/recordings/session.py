@@ -95,7 +95,7 @@ class RunSession:
         self.steps[event.id] = event
         if event.state == "started":
             self.began_at.setdefault(event.id, event.t)
-        self._update_share()
+        self._update_share_done()
         if (
             event.state == "started"
             and self.plan is not None
@@ -103,7 +103,7 @@ class RunSession:
         ):
             self.workload = event.id  # plot, estimate and head change together, not with its first block
 
-    def _update_share(self) -> None:
+    def _update_share_done(self) -> None:
         """The share never falls, unless the rest of the run is estimated anew as much longer."""
         from hostdx.app.recordings.progress import (
             share_of_time_done,
@@ -114,11 +114,11 @@ class RunSession:
 
     def _fold_pulse(self, event: ev.Pulse) -> None:
         self.pulses.append(event)
-        self._update_share()
+        self._update_share_done()
 
     def _fold_progress(self, event: ev.Progress) -> None:
         self.progress = event
-        self._update_share()
+        self._update_share_done()
         if event.step in self.blocks:  # a load's second turn has no step of its own
             self.workload = event.step
 
@@ -174,7 +174,7 @@ class RunSession:
             memo[key] = make()
         return cast(AnyValue, memo[key])
 
-    def _fold_left_out(self, event: ev.LeftOutLine) -> None:
+    def _count_left_out_line(self, event: ev.LeftOutLine) -> None:
         self.unsound += 1
         self.unsound_why = self.unsound_why or event.why
 
@@ -240,7 +240,7 @@ class RunSession:
     def current_progress(self) -> ev.Progress | None:
         """The progress of the step under way; None where the last one told is of a step that is
         over, or of a load that waits for its second turn."""
-        progress, now = self.progress, self._step_under_way
+        progress, now = self.progress, self._latest_started_step
         if progress is None or now is None:
             return progress
         about = self.steps.get(progress.step)
@@ -248,20 +248,20 @@ class RunSession:
         return None if over or now.t > progress.t else progress
 
     @property
-    def _step_under_way(self) -> ev.RunStep | None:
+    def _latest_started_step(self) -> ev.RunStep | None:
         return max((s for s in self.steps.values() if s.state == "started"), key=lambda s: s.t, default=None)
 
     @property
     def current_step_id(self) -> str:
         """Of the steps that have begun the one that goes on: undecided loads wait for a second turn."""
-        progress, step = self.current_progress, self._step_under_way
+        progress, step = self.current_progress, self._latest_started_step
         told_step = progress.step if progress is not None and progress.step in self.steps else ""
         return told_step or (step.id if step is not None else "")
 
     @property
     def activity_text(self) -> str:
         """Return what the run is at: what it told of its progress, until that step is over; empty for nothing yet."""
-        progress, step = self.current_progress, self._step_under_way
+        progress, step = self.current_progress, self._latest_started_step
         if progress is not None:
             return progress.text
         return step.title if step is not None else ""
@@ -295,7 +295,7 @@ _FOLDS: dict[type, Callable[[RunSession, Any], None]] = {
     ev.Progress: RunSession._fold_progress,
     ev.Found: lambda s, e: s.findings.__setitem__(e.finding.key, e.finding),
     ev.Note: lambda s, e: s.notes.append(e),
-    ev.LeftOutLine: RunSession._fold_left_out,
+    ev.LeftOutLine: RunSession._count_left_out_line,
     ev.RunEnded: lambda s, e: setattr(s, "ended", e),
 }
 

@@ -39,7 +39,7 @@ def find_recordings(arguments: Iterable[str]) -> list[Path]:
                 )
                 raise Failure(f"{argument}: {why}", USAGE)
             resolved += inside
-        elif _split_column(argument):
+        elif _split_file_and_column(argument):
             resolved.append(folder)
         else:
             resolved.append(store.resolve_recording(argument))
@@ -65,7 +65,7 @@ def read_run_summaries(files: Sequence[Path], named_beside: Sequence[Path] = ())
 
 def read_run_summary(path: Path, name: str, *, spread: bool = True) -> RunSummary:
     """`spread`: with each figure's own. Raises Failure."""
-    if parts := _split_column(str(path)):
+    if parts := _split_file_and_column(str(path)):
         return _read_io500_column(*parts, name)
     try:
         return summarise_run(read_events(path, _decoder), name, spread=spread)
@@ -81,7 +81,7 @@ def read_foreign_run_summary(path: Path, name: str, no_recording: BrokenRecordin
         raise no_recording from None
 
 
-def _split_column(argument: str) -> tuple[Path, str] | None:
+def _split_file_and_column(argument: str) -> tuple[Path, str] | None:
     """`table.tsv:new` where there is a file table.tsv and none of the whole name."""
     file, _, column = argument.rpartition(":")
     if not file or not column or Path(argument).exists() or not Path(file).is_file():

@@ -70,7 +70,7 @@ def examine_recording(path: Path) -> ListedRecording:
         return ListedRecording(
             path=path, name=name, state="unreadable", reason=f"{path}: line 1: is empty or unfinished"
         )
-    last = _last_event(path) or events[-1]
+    last = _last_readable_event(path) or events[-1]
     try:
         size = path.stat().st_size
     except OSError:
@@ -114,7 +114,7 @@ def resolve_recording(argument: str) -> Path:
     """A path, a name in the state directory (unfinished too, where only one begins so), what
     somebody calls it, `last`, or `demo:NAME`."""
     if argument.startswith("demo:"):
-        return _find_demo(argument.removeprefix("demo:"))
+        return _find_demo_or_refuse(argument.removeprefix("demo:"))
     if argument == "last":
         every = sorted(recordings_in(recordings_dir()), key=_sort_key_by_change)
         if not every:
@@ -149,7 +149,7 @@ def shortest_name(path: Path) -> str:
 def read_label(path: Path) -> str:
     """Return what somebody calls it, from the file beside it; empty where nobody does, or it cannot be read."""
     try:
-        words = decode_host_text(read_trusted_file(_label_file(path), 4 * MAX_LABEL_CHARACTERS))
+        words = decode_host_text(read_trusted_file(_path_of_label(path), 4 * MAX_LABEL_CHARACTERS))
     except OSError:
         return ""
     return "".join(c if c.isprintable() else " " for c in words).strip()[:MAX_LABEL_CHARACTERS]
@@ -162,7 +162,7 @@ def set_label(path: Path, words: str) -> None:
         raise Failure(f"{path.name}: only a recording of `hostdx recordings` can be given a name", USAGE)
     if not words.isprintable() or len(words) > MAX_LABEL_CHARACTERS:
         raise Failure(f"a name is one line of at most {MAX_LABEL_CHARACTERS} characters", USAGE)
-    file, scratch = _label_file(path), _label_file(path).with_suffix(".new")
+    file, scratch = _path_of_label(path), _path_of_label(path).with_suffix(".new")
     try:
         if not words:
             file.unlink(missing_ok=True)
@@ -176,7 +176,7 @@ def set_label(path: Path, words: str) -> None:
         raise Failure(f"{path.name}: not named: {error.strerror}") from None
 
 
-def _label_file(path: Path) -> Path:
+def _path_of_label(path: Path) -> Path:
     return path.with_name(_name_stem(path) + ".name")
 
 
@@ -199,7 +199,7 @@ def delete_recording_and_parts(path: Path) -> None:
         folder.rmdir()
     path.unlink()
     path.with_suffix(".log").unlink(missing_ok=True)
-    _label_file(path).unlink(missing_ok=True)
+    _path_of_label(path).unlink(missing_ok=True)
 
 
 def parts_folder_of(recording: Path) -> Path:
@@ -209,10 +209,10 @@ def parts_folder_of(recording: Path) -> Path:
 
 def list_part_recordings(recording: Path) -> list[Path]:
     """Those recordings, in the order in which they were made."""
-    return sorted(recordings_in(parts_folder_of(recording)), key=_sort_key_by_part)
+    return sorted(recordings_in(parts_folder_of(recording)), key=_number_and_name_key)
 
 
-def _sort_key_by_part(path: Path) -> tuple[int, str]:
+def _number_and_name_key(path: Path) -> tuple[int, str]:
     return parse_unsigned(path.name.partition("-")[0]) or 0, path.name
 
 
@@ -225,7 +225,7 @@ def example_recordings_dir() -> Path:
     return Path(__file__).parent / "demos"
 
 
-def _find_demo(name: str) -> Path:
+def _find_demo_or_refuse(name: str) -> Path:
     for path in recordings_in(example_recordings_dir()):
         if path.name.split(".")[0] == name:
             return path
@@ -249,7 +249,7 @@ def _sort_key_by_change(path: Path) -> tuple[float, str]:
         return 0.0, path.name
 
 
-def _last_event(path: Path) -> ev.AnyEvent | None:
+def _last_readable_event(path: Path) -> ev.AnyEvent | None:
     if path.name.endswith(".gz"):
         return None
     for length in (HEAD, LINE_LIMIT):  # most last lines are short

@@ -35,19 +35,19 @@ def encode_event(event: ev.AnyEvent) -> bytes:
     """The event's line, secrets masked. What JSON cannot hold (bytes that are no UTF-8, NaN,
     infinity) is written so that it loads again."""
     try:
-        event = _without_secrets(event)
+        event = _with_masked_secrets(event)
         line = encode(event)
         if b"null" in line:  # also what NaN and infinity become, and then the line may not load
             Decoder(type(event)).decode(line)
     except (msgspec.MsgspecError, RecursionError):
-        line = _encode_mended(event)
+        line = _encode_finite_and_masked(event)
     line = make_json_printable(line)
     if len(line) >= LINE_LIMIT:
         line = encode(ev.Note(t=event.t, text=f"left out: an event of {len(line)} bytes"))
     return line + b"\n"
 
 
-def _without_secrets(event: ev.AnyEvent) -> ev.AnyEvent:
+def _with_masked_secrets(event: ev.AnyEvent) -> ev.AnyEvent:
     if isinstance(event, _NUMBERS):  # they come by the thousand
         return event
     tree = msgspec.to_builtins(event)
@@ -57,7 +57,7 @@ def _without_secrets(event: ev.AnyEvent) -> ev.AnyEvent:
     return msgspec.convert(masked, type(event))
 
 
-def _encode_mended(event: ev.AnyEvent) -> bytes:
+def _encode_finite_and_masked(event: ev.AnyEvent) -> bytes:
     try:
         tree = mask_tree(msgspec.to_builtins(event))
         line = encode(_drop_non_finite_fields(tree))
@@ -111,15 +111,15 @@ class RecordingWriter:
     def write(self, event: ev.AnyEvent) -> None:
         self._waiting.append(encode_event(event))
         self._waiting_bytes += len(self._waiting[-1])
-        self._write_waiting()
+        self._write_waiting_lines()
         if isinstance(event, _SYNCED):
             self._sync_file()
 
     def close(self) -> None:
-        self._write_waiting()
+        self._write_waiting_lines()
         self._sync_file()
         os.close(self._fd)
-        rescued_path = self._rescue_lines()
+        rescued_path = self._rescue_recording()
         self.lost = self._good == 0 and rescued_path is None
         if not self._is_requested and (rescued_path is not None or self.lost):
             try:
@@ -131,7 +131,7 @@ class RecordingWriter:
             self.path = rescued_path
             self._waiting.clear()
 
-    def _rescue_lines(self) -> Path | None:
+    def _rescue_recording(self) -> Path | None:
         if not self._waiting or self._dropped:
             return None
         return rescue_recording(self.path, self._good, self._waiting)
@@ -140,9 +140,9 @@ class RecordingWriter:
         try:
             os.fsync(self._fd)
         except OSError as error:
-            self._handle_write_error(error)
+            self._keep_for_retry_and_complain(error)
 
-    def _write_waiting(self) -> None:
+    def _write_waiting_lines(self) -> None:
         while self._waiting:
             line = self._waiting[0]
             try:
@@ -150,13 +150,13 @@ class RecordingWriter:
                 while view:
                     view = view[os.write(self._fd, view) :]
             except OSError as error:
-                self._handle_write_error(error)
+                self._keep_for_retry_and_complain(error)
                 return
             self._good += len(line)
             self._waiting_bytes -= len(line)
             self._waiting.popleft()
 
-    def _handle_write_error(self, error: OSError) -> None:
+    def _keep_for_retry_and_complain(self, error: OSError) -> None:
         try:  # half a line would break the file
             os.ftruncate(self._fd, self._good)
             os.lseek(self._fd, self._good, os.SEEK_SET)

@@ -16,7 +16,7 @@ MAX_SUSPECTS = 2
 
 def confirmation_options(finding: Finding, session: RunSession) -> tuple[str, ...]:
     """Its own; those it is about where directories are compared, after one on another disk as the host's facts tell."""
-    if not _is_comparison(finding):
+    if not _is_proved_by_comparison(finding):
         return finding.prove_options
     table = dict(disk_mounts(session))
     at_home = max(
@@ -53,12 +53,12 @@ def dirs_to_compare(
         if with_root or path != "/"
     }
     for finding in findings:
-        if _is_comparison(finding):
+        if _is_proved_by_comparison(finding):
             for word in filter(None, (finding.subject, *finding.subjects, *finding.prove_options)):
                 yield from (p for p, device in mounted.items() if word == p or device.startswith(word))
 
 
-def _is_comparison(finding: Finding) -> bool:
+def _is_proved_by_comparison(finding: Finding) -> bool:
     return card_of(finding.prove).directories == "compared"
 
 

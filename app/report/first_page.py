@@ -36,9 +36,9 @@ MAX_FINDINGS = 6
 def first_page(session: RunSession, recording: str, *, narrow: bool = False) -> tuple[ReportSection, ...]:
     """`narrow`: for few cells, see verdict_table. Who and when comes before it, in a report."""
     return (
-        ReportSection("Result", tuple(_result_parts(session, narrow=narrow))),
+        ReportSection("Result", tuple(_checkup_and_table_parts(session, narrow=narrow))),
         ReportSection("Can it be trusted?", tuple(_trust_parts(session))),
-        ReportSection("What to do", tuple(_to_do_parts(session, recording))),
+        ReportSection("What to do", tuple(_remedy_parts(session, recording))),
         ReportSection("What was found", tuple(_finding_parts(session))),
     )
 
@@ -46,7 +46,7 @@ def first_page(session: RunSession, recording: str, *, narrow: bool = False) -> 
 def describe_run(session: RunSession, recording: str, label: str = "") -> list[Part]:
     began = session.began
     if began is None:
-        return _ending_parts(session)
+        return _broken_off_parts(session)
     versions_text = (
         f"{began.scenario}, hostdx {began.version}" if began.scenario else f"hostdx {began.version}"
     )
@@ -57,11 +57,11 @@ def describe_run(session: RunSession, recording: str, label: str = "") -> list[P
         paragraph_of(
             *called, f"Host {host}, {began.wall}{took}; {versions_text}; recording", Mono(recording)
         ),
-        *_ending_parts(session),
+        *_broken_off_parts(session),
     ]
 
 
-def _ending_parts(session: RunSession) -> list[Part]:
+def _broken_off_parts(session: RunSession) -> list[Part]:
     ended = session.ended
     if ended is None:
         return [paragraph_of(Strong("This recording has no end: its runner still runs, or was killed."))]
@@ -70,7 +70,7 @@ def _ending_parts(session: RunSession) -> list[Part]:
     return []
 
 
-def _result_parts(session: RunSession, *, narrow: bool) -> list[Part]:
+def _checkup_and_table_parts(session: RunSession, *, narrow: bool) -> list[Part]:
     parts = checkup_parts(session)
     compared = [v for v in session.verdicts.values() if not v.control]
     sections = [top for result in session.results.values() if (top := result.section_on_top(session.time))]
@@ -131,7 +131,7 @@ def _trust_parts(session: RunSession) -> list[Part]:
     return [Bullets(tuple(items))] if items else []
 
 
-def _to_do_parts(session: RunSession, recording: str) -> list[Part]:
+def _remedy_parts(session: RunSession, recording: str) -> list[Part]:
     parts: list[Part] = []
     for remedy in list_remedies(session, recording):
         parts.append(paragraph_of(Strong(f"{remedy.title}.")))
@@ -145,13 +145,13 @@ def _to_do_parts(session: RunSession, recording: str) -> list[Part]:
 def _finding_parts(session: RunSession) -> list[Part]:
     """Return what speaks against the host, the headline's own finding not once more."""
     loud = list_remarks(session)
-    items: list[Words] = [_finding_line(finding) for finding in loud[:MAX_FINDINGS]]
+    items: list[Words] = [_finding_with_sign(finding) for finding in loud[:MAX_FINDINGS]]
     if len(loud) > MAX_FINDINGS:
         items.append((f"{len(loud) - MAX_FINDINGS} more are listed in the appendix.",))
     return [Bullets(tuple(items))] if items else []
 
 
-def _finding_line(finding: Finding) -> Words:
+def _finding_with_sign(finding: Finding) -> Words:
     mark = f"{wording.SIGNS[finding.severity]} " if finding.severity in LOUD else ""  # the list has a bullet
     sign = Toned(f"{mark}{finding.severity}:", finding.severity)
     return (sign, "a hint:", finding.title) if finding.confidence == "hint" else (sign, finding.title)

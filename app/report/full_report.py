@@ -27,7 +27,7 @@ def make_report_document(
     appendix: tuple[tuple[str, Sequence[doc.Part]], ...] = (
         ("How long operations took", latency_galleries(session)),
         ("Each load over the run", load_series_galleries(session)),
-        ("Verdicts in full", _verdict_parts(session)),
+        ("Verdicts in full", _appendix_verdict_parts(session)),
         ("Findings", _findings_parts(session)),
         ("Numbers", number_parts(session)),
         ("Inside a run", command_curve_parts(session)),
@@ -35,7 +35,7 @@ def make_report_document(
             (result.name.replace("_", " ").capitalize(), result_parts(session, result))
             for result in session.results.values()
         ),
-        ("What was left out, and what interfered", _doubt_parts(session)),
+        ("What was left out, and what interfered", _left_out_and_guard_parts(session)),
         ("This host", fact_parts(session)),
         ("What could not be read", absent_parts(session)),
         ("How it was measured", method_parts(session, recording, with_arguments=with_arguments)),
@@ -57,7 +57,7 @@ def make_report_document(
     )
 
 
-def _verdict_parts(session: RunSession) -> list[doc.Part]:
+def _appendix_verdict_parts(session: RunSession) -> list[doc.Part]:
     reached_verdicts = [v for v in session.verdicts.values() if wording.is_measured(v)]
     parts: list[doc.Part] = []
     if appendix_effects := effects_part(session, appendix=True):
@@ -86,7 +86,7 @@ def _findings_parts(session: RunSession) -> list[doc.Part]:
     return parts
 
 
-def _doubt_parts(session: RunSession) -> list[doc.Part]:
+def _left_out_and_guard_parts(session: RunSession) -> list[doc.Part]:
     left_out = session.plan.left_out if session.plan is not None else ()
     items: list[doc.Words] = [(text,) for text in left_out]
     unfinished = [step for step in session.steps.values() if step.state in ("skipped", "failed")]

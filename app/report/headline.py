@@ -55,7 +55,7 @@ def find_headline_answer(session: RunSession, *, is_running: bool = False) -> He
         if result is not None and result.finding is not None and result.finding.confidence != "measured":
             # what a rule reads from the host is no answer of a run that has not come to its own
             result = None
-        run_state = _running_text(session) if is_running else "incomplete (not ended, or killed)"
+        run_state = _running_with_share(session) if is_running else "incomplete (not ended, or killed)"
         if result is None and not is_running:
             return HeadlineAnswer("nothing decided so far: the run has not ended, or was killed", "unknown")
         if result is None:
@@ -72,7 +72,7 @@ def find_headline_answer(session: RunSession, *, is_running: bool = False) -> He
             )
         return result
     loud = any(f.confidence == "measured" and f.severity in LOUD for f in session.findings.values())
-    if result is None or not (_has_judgement(session) or loud):
+    if result is None or not (_has_any_judgement(session) or loud):
         weight = "critical" if ended.status == "failed" else "warning"
         return HeadlineAnswer(f"{ended.status}: {ended.reason or 'no reason given'}", weight)
     early = "failed" if ended.status == "failed" else "stopped early"
@@ -85,7 +85,7 @@ def stop_for_others_guard(session: RunSession) -> ev.Guard | None:
     return next(stops, None)
 
 
-def _running_text(session: RunSession) -> str:
+def _running_with_share(session: RunSession) -> str:
     share = steady_share_done(session)
     return "running" if share is None else f"running, {units.format_percent(round(share, 2))}"
 
@@ -131,7 +131,7 @@ def evidence_texts_of_single_variant(session: RunSession) -> list[str]:
     return [each.text for each in answer_finding.evidence]
 
 
-def _has_judgement(session: RunSession) -> bool:
+def _has_any_judgement(session: RunSession) -> bool:
     """Return whether anything was; what could not be measured is no verdict that was reached."""
     return (
         any(not v.has_no_groups for v in session.verdicts.values())
@@ -186,12 +186,12 @@ def _clearest_answer(session: RunSession) -> HeadlineAnswer | None:
             decided = False  # no green where nothing was decided
         sentence = f"{_known_by_prefix(session)}{answering.title}"
         return HeadlineAnswer(
-            sentence, answering.severity if decided else "unknown", _question_verdict(session), answering
+            sentence, answering.severity if decided else "unknown", _first_pair_verdict(session), answering
         )
     if changed:
-        asked = _question_verdict(session)
+        asked = _first_pair_verdict(session)
         if asked is None:
-            asked, sentence = _clearest_change_and_words(session, changed)
+            asked, sentence = _clearest_verdict_and_sentence(session, changed)
         else:
             sentence = verdict_sentence(session, asked)
         if asked.one_file_system:
@@ -205,10 +205,10 @@ def _clearest_answer(session: RunSession) -> HeadlineAnswer | None:
         return HeadlineAnswer("no material difference in anything that was measured", "ok")
     loud = [f for f in session.worst_first if f.severity != "ok" and (f.confidence != "rule" or not verdicts)]
     loud.sort(key=lambda f: f.confidence == "rule")  # a run's answer is what it measured
-    if loud and not (loud[0].severity == "notice" and _decides_more_than(session, verdicts, loud[0])):
+    if loud and not (loud[0].severity == "notice" and _decide_more_than_remark(session, verdicts, loud[0])):
         return HeadlineAnswer(loud[0].title, loud[0].severity, finding=loud[0])
     if verdicts:
-        answer = _undecided_answer(session, verdicts)
+        answer = _equal_and_open_answer(session, verdicts)
         if all(v.one_file_system for v in verdicts):
             return answer._replace(sentence=f"{ONE_FILE_SYSTEM}; measured: {answer.sentence}")
         return answer
@@ -217,7 +217,7 @@ def _clearest_answer(session: RunSession) -> HeadlineAnswer | None:
     return None
 
 
-def _decides_more_than(session: RunSession, verdicts: list[ev.RunVerdict], remark: Finding) -> bool:
+def _decide_more_than_remark(session: RunSession, verdicts: list[ev.RunVerdict], remark: Finding) -> bool:
     """Return whether these verdicts answer more than a remark: it hides nothing that was decided, and one on a single
     side does not say which of them is better."""
     on_one_side = remark.subject in {variant.label for variant in session.planned_variants}
@@ -230,7 +230,7 @@ def _known_by_prefix(session: RunSession) -> str:
     return f"{fact.subject} {fact.value}: " if fact is not None else ""
 
 
-def _undecided_answer(session: RunSession, verdicts: list[ev.RunVerdict]) -> HeadlineAnswer:
+def _equal_and_open_answer(session: RunSession, verdicts: list[ev.RunVerdict]) -> HeadlineAnswer:
     """Return what was decided, then what was not."""
     equal = [v for v in verdicts if v.is_equal]
     rest = [v for v in verdicts if not v.is_equal]
@@ -243,11 +243,11 @@ def _undecided_answer(session: RunSession, verdicts: list[ev.RunVerdict]) -> Hea
     could = f" ({missable_text})" if missable_text else ""
     missed = [v for v in rest if v not in open_ones]
     texts = [
-        f"{_pair_prefix(session, verdicts)}no material difference for {_loads_text(session, equal)}"
+        f"{_pair_prefix(session, verdicts)}no material difference for {_titles_or_count(session, equal)}"
         if equal
         else "",
-        f"inconclusive for {_loads_text(session, open_ones)}{could}" if open_ones else "",
-        f"not measured: {_loads_text(session, missed)}" if missed else "",
+        f"inconclusive for {_titles_or_count(session, open_ones)}{could}" if open_ones else "",
+        f"not measured: {_titles_or_count(session, missed)}" if missed else "",
     ]
     return HeadlineAnswer("; ".join(filter(None, texts)), "unknown")
 
@@ -261,7 +261,7 @@ def _pair_prefix(session: RunSession, verdicts: list[ev.RunVerdict]) -> str:
     return f"{variant_title(session, variant)} against {variant_title(session, baseline)}: "
 
 
-def _loads_text(session: RunSession, verdicts: list[ev.RunVerdict]) -> str:
+def _titles_or_count(session: RunSession, verdicts: list[ev.RunVerdict]) -> str:
     """By their titles, or how many of how many where they would fill a line."""
     titles = list(dict.fromkeys(verdict_title(session, v) for v in verdicts))
     if len(titles) <= MAX_NAMED_LOADS:
@@ -269,7 +269,7 @@ def _loads_text(session: RunSession, verdicts: list[ev.RunVerdict]) -> str:
     return f"{len(verdicts)} of {len([v for v in session.verdicts.values() if not v.control])} comparisons"
 
 
-def _clearest_change_and_words(
+def _clearest_verdict_and_sentence(
     session: RunSession, changed: list[ev.RunVerdict]
 ) -> tuple[ev.RunVerdict, str]:
     """Of one load its verdict; of several how far they reach and what was equal. The clearest loss is what it rests on,
@@ -321,7 +321,7 @@ def _range_text(session: RunSession, worst: ev.RunVerdict, same: list[ev.RunVerd
     return "; ".join((*parts, *((f"this holds for {worst.scope}",) if worst.scope else ())))
 
 
-def _question_verdict(session: RunSession) -> ev.RunVerdict | None:
+def _first_pair_verdict(session: RunSession) -> ev.RunVerdict | None:
     """Where a workload holds several pairs and controls of its own, its first pair is the question.
 
     The others, however clear, only stand beside it.

@@ -62,7 +62,7 @@ def to_json_text(value: object) -> str:
     try:
         data = msgspec.json.encode(value)
     except UnicodeEncodeError:
-        data = msgspec.json.encode(_replace_surrogates(msgspec.to_builtins(value)))
+        data = msgspec.json.encode(_escape_surrogates_in(msgspec.to_builtins(value)))
     return make_json_printable(msgspec.json.format(data, indent=2)).decode()
 
 
@@ -104,11 +104,11 @@ def _to_plain(value: object) -> Json:
     return plain
 
 
-def _replace_surrogates(value: object) -> object:
+def _escape_surrogates_in(value: object) -> object:
     if isinstance(value, str):
         return "".join(make_printable(c) if "\ud800" <= c <= "\udfff" else c for c in value)
     if isinstance(value, dict):
-        return {str(_replace_surrogates(key)): _replace_surrogates(inner) for key, inner in value.items()}
+        return {str(_escape_surrogates_in(key)): _escape_surrogates_in(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_replace_surrogates(inner) for inner in value]
+        return [_escape_surrogates_in(inner) for inner in value]
     return value

@@ -24,7 +24,7 @@ EXAMPLE_GROUPS_OF_TRAINS = 200
 
 def method_parts(session: RunSession, recording: str, *, with_arguments: bool = False) -> list[Part]:
     """`with_arguments`: command lines whole, else only which program."""
-    parts: list[Part] = [_run_bullets(session, recording, with_arguments)]
+    parts: list[Part] = [_run_and_plan_bullets(session, recording, with_arguments)]
     if is_imported(session):
         return [paragraph_of(SAYS.text("imported")), *parts]
     workloads = _workload_table(session)
@@ -33,7 +33,7 @@ def method_parts(session: RunSession, recording: str, *, with_arguments: bool = 
     slices = _slice_table(session)
     if slices is not None:
         parts += [paragraph_of(SAYS.text("slices")), slices]
-    groups = _group_table(session)
+    groups = _group_orders_table(session)
     if groups is not None:
         discarded_unit = (
             "slice batch that was disturbed" if session.trains else "group with a disturbed window"
@@ -43,7 +43,7 @@ def method_parts(session: RunSession, recording: str, *, with_arguments: bool = 
             groups,
             paragraph_of(_analyses_text(session)),
             paragraph_of(SAYS.text("disturbed", what="slice batch" if session.trains else "window")),
-            _guard_table(),
+            _guard_limits_table(),
         ]
     own = session.plan.commands if session.plan is not None else ()
     equivalents = [
@@ -54,7 +54,7 @@ def method_parts(session: RunSession, recording: str, *, with_arguments: bool = 
     if equivalents:
         parts.append(paragraph_of("To check it with another tool:"))
         parts.append(Bullets(tuple((f"{title}:", Mono(line)) for title, line in equivalents)))
-    actions = _action_table(session)
+    actions = _changes_table(session)
     if actions is not None:
         parts += [paragraph_of("Changes to this host:"), actions]
     else:
@@ -67,7 +67,7 @@ def _pair_or_group_words(session: RunSession) -> str:
     return SAYS.text("pair") if paired else "the group"
 
 
-def _run_bullets(session: RunSession, recording: str, with_arguments: bool) -> Bullets:
+def _run_and_plan_bullets(session: RunSession, recording: str, with_arguments: bool) -> Bullets:
     items: list[Words] = []
     began = session.began
     if began is not None:
@@ -121,7 +121,7 @@ def _workload_table(session: RunSession) -> Table | None:
     return Table(header, tuple(rows), frozenset({5})).without_empty_columns() if rows else None
 
 
-def _length_reason(slice_length: SliceLengthChosen) -> str:
+def _slice_length_reason(slice_length: SliceLengthChosen) -> str:
     """Return what decided, with its figure where there is one."""
     words = SAYS.text(f"length-{slice_length.why}")
     if slice_length.bias is None:
@@ -149,11 +149,11 @@ def _slice_table(session: RunSession) -> Table | None:
         if slice_length.blocks:
             length = f"windows of {slice_length.seconds:g} s, each flushed"
         counted = str(len(session.groups.get(w.id, ())))
-        rows.append((w.title, length, _length_reason(slice_length), quarter, onset, counted))
+        rows.append((w.title, length, _slice_length_reason(slice_length), quarter, onset, counted))
     return Table(header, tuple(rows), frozenset({1, 5})).without_empty_columns() if rows else None
 
 
-def _group_table(session: RunSession) -> Table | None:
+def _group_orders_table(session: RunSession) -> Table | None:
     rows = []
     for workload, groups in session.groups.items():
         orders = Counter(g.order for g in groups)
@@ -191,12 +191,12 @@ def format_share(value: float) -> str:
     return f"{format_number(100 * value, 2)} %"
 
 
-def _guard_table() -> Table:
-    rows = [(rule.kind, _limit_text(rule), rule.reason) for rule in THRESHOLDS]
+def _guard_limits_table() -> Table:
+    rows = [(rule.kind, _guard_limit_text(rule), rule.reason) for rule in THRESHOLDS]
     return Table(("guard", "disturbed beyond", "why"), tuple(rows))
 
 
-def _limit_text(rule: Threshold) -> str:
+def _guard_limit_text(rule: Threshold) -> str:
     percent = f"{100 * rule.limit:g} % {rule.unit}"
     if rule.kind == "space":
         return f"less than {percent}, or {format_size(rule.floor)}: the run ends"
@@ -211,7 +211,7 @@ def _limit_text(rule: Threshold) -> str:
     return percent + (floors.get(rule.kind, "") if rule.floor else "")
 
 
-def _action_table(session: RunSession) -> Table | None:
+def _changes_table(session: RunSession) -> Table | None:
     if not session.actions:
         return None
     words = {"applied": "not undone yet", "reverted": "undone"}

@@ -84,8 +84,8 @@ def _steps_after_moved_control(answer: RunAnswer) -> Steps | None:
     )
 
 
-def _steps_after_battery(answer: RunAnswer) -> Steps | None:
-    return None if answer.judged else _comparison_steps(answer.session, answer.recording) or None
+def _steps_after_benchmark_set(answer: RunAnswer) -> Steps | None:
+    return None if answer.judged else _steps_of_benchmark_set(answer.session, answer.recording) or None
 
 
 def _steps_after_loud_finding(answer: RunAnswer) -> Steps | None:
@@ -154,7 +154,7 @@ def _steps_after_no_groups(answer: RunAnswer) -> Steps | None:
     )
 
 
-def _steps_after_agreement(answer: RunAnswer) -> Steps | None:
+def _steps_to_other_scenario(answer: RunAnswer) -> Steps | None:
     if answer.is_resolution:
         return (_suggest_scenario("whole", "whole-host"),)
     findings = answer.session.findings.values()
@@ -168,14 +168,14 @@ EARLY_ENDS: Mapping[str, str] = {"interrupted": "stopped", "failed": "failed"}  
 STEP_RULES: tuple[Callable[[RunAnswer], Steps | None], ...] = (
     _steps_after_early_end,
     _steps_after_moved_control,
-    _steps_after_battery,
+    _steps_after_benchmark_set,
     _steps_after_loud_finding,
     _steps_after_one_file_system,
     _steps_after_difference,
     _steps_after_write_limit,
     _steps_after_undecided,
     _steps_after_no_groups,
-    _steps_after_agreement,
+    _steps_to_other_scenario,
 )
 
 
@@ -233,7 +233,7 @@ def control_differs(session: RunSession) -> bool:
     return any(v.control and v.is_different for v in session.verdicts.values())
 
 
-def _comparison_steps(session: RunSession, recording: str) -> tuple[SuggestedStep, ...]:
+def _steps_of_benchmark_set(session: RunSession, recording: str) -> tuple[SuggestedStep, ...]:
     """A battery alone is no verdict: what to compare it with, and what is suspected on this host meanwhile."""
     recorded = next((f for f in session.findings.values() if f.answers), None)
     if session.scenario_card.role != "battery" or recorded is None:
@@ -325,7 +325,7 @@ def _suggest_own_command_again(
     title = SAYS.text(text_key, **fields)
     step = SuggestedStep(
         title,
-        seconds=_run_seconds(session, budget_s),
+        seconds=_expected_run_seconds(session, budget_s),
         writes=most_bytes or max((item.bytes for item in plan.writes), default=0) if plan is not None else 0,
         rights=next((item.rights for item in plan.actions if item.rights), "") if plan is not None else "",
     )
@@ -348,7 +348,7 @@ def _suggest_own_command_again(
     return msgspec.structs.replace(step, command=command)
 
 
-def _run_seconds(session: RunSession, budget_s: int) -> float:
+def _expected_run_seconds(session: RunSession, budget_s: int) -> float:
     """As planned, with another budget where there is one; where nothing was planned as long as it took."""
     plan = session.plan
     if plan is None or not plan.seconds:

@@ -48,15 +48,15 @@ def is_imported(session: RunSession) -> bool:
 def number_parts(session: RunSession) -> list[Part]:
     parts: list[Part] = []
     if any(wording.is_measured(v) for v in session.verdicts.values()):
-        parts += _effect_table_parts(session)
+        parts += _shared_values_and_effects(session)
         parts.append(paragraph_of(SAYS.text("ratio")))
-    reached = _reached_table(session)
+    reached = _median_values_table(session)
     if reached:
         parts += [Heading("What each variant reached"), reached]
         if any(v.groups for v in session.verdicts.values()):
             parts.append(paragraph_of(SAYS.text("reached")))
     if session.series:
-        parts += [Heading("Over the rounds"), _trend_table(session)]
+        parts += [Heading("Over the rounds"), _series_verdict_table(session)]
     return parts
 
 
@@ -69,7 +69,7 @@ def single_variant_table(session: RunSession) -> Table | None:
     variants = session.order_variants(b.variant for blocks in session.blocks.values() for b in blocks)
     rows = []
     for workload, blocks in session.blocks.items():
-        metric = _leading_metric(session, workload, blocks)
+        metric = _leading_metric_name(session, workload, blocks)
         unit, cells = _unit_or_metric_name(session, workload, metric), []
         for variant in variants:
             value = shown_variant_value(session, workload, metric, variant)
@@ -83,7 +83,7 @@ def load_series_galleries(session: RunSession) -> list[Gallery]:
     """Each load's blocks by the time; not those of imported results, which have no clock of their own."""
     if is_imported(session):
         return []
-    courses = {w: course for w in session.blocks if (course := _load_course(session, w)).points}
+    courses = {w: course for w in session.blocks if (course := _points_of_leading_metric(session, w)).points}
     drawn = tuple(_load_chart(session, workload, course) for workload, course in courses.items())
     return [Gallery(drawn, _quarters_table(session, courses))] if drawn else []
 
@@ -110,7 +110,7 @@ def latency_galleries(session: RunSession) -> list[Gallery]:
     return [Gallery(drawn)] if drawn else []
 
 
-def _effect_table_parts(session: RunSession) -> list[Part]:
+def _shared_values_and_effects(session: RunSession) -> list[Part]:
     """Return the values that all rows share, to print before the table, which is wide."""
     header = (
         "workload",
@@ -151,7 +151,7 @@ def _effect_table_parts(session: RunSession) -> list[Part]:
     ]
 
 
-def _reached_table(session: RunSession) -> Table | None:
+def _median_values_table(session: RunSession) -> Table | None:
     """Medians over the steady blocks; onset, warm-up and disturbed ones are not in them."""
     rows: list[tuple[str, ...]] = []
     for workload, blocks in session.blocks.items():
@@ -166,7 +166,7 @@ def _reached_table(session: RunSession) -> Table | None:
                         (
                             wording.workload_title(session, workload),
                             metric
-                            + (_LARGEST if _is_largest_of_repetitions(session, workload, metric) else ""),
+                            + (_LARGEST if _is_largest_repetition_shown(session, workload, metric) else ""),
                             wording.variant_title(session, variant),
                             _format_value(value, metric, unit),
                             f"{_format_value(min(values), metric, unit)} to {_format_value(max(values), metric, unit)}",
@@ -180,7 +180,7 @@ def _reached_table(session: RunSession) -> Table | None:
     return Table(header, tuple(rows), frozenset({3, 4, 5})).without_empty_columns() if rows else None
 
 
-def _is_largest_of_repetitions(session: RunSession, workload: str, metric: str) -> bool:
+def _is_largest_repetition_shown(session: RunSession, workload: str, metric: str) -> bool:
     """Return whether the tool of an imported result takes the largest of its repetitions for its figure."""
     planned = session.find_metric(workload, metric)
     return planned is not None and planned.of == "max"
@@ -196,7 +196,7 @@ def _format_value(value: float, metric: str, unit: str) -> str:
     return units.format_number(value, 4) if unit in ("", metric) else str(units.metric_quantity(value, unit))
 
 
-def _trend_table(session: RunSession) -> Table:
+def _series_verdict_table(session: RunSession) -> Table:
     header = ("workload", "rounds", "verdict", "slope a round", "95 %", "p", "per GB")
     rows = []
     for s in session.series:
@@ -210,9 +210,9 @@ def _trend_table(session: RunSession) -> Table:
     return Table(header, tuple(rows), frozenset({1, 3, 4, 5, 6})).without_empty_columns()
 
 
-def _load_course(session: RunSession, workload: str) -> LoadSeries:
+def _points_of_leading_metric(session: RunSession, workload: str) -> LoadSeries:
     blocks = [b for b in session.blocks[workload] if is_counted(b)]
-    metric = _leading_metric(session, workload, blocks)
+    metric = _leading_metric_name(session, workload, blocks)
     finite = [b for b in blocks if math.isfinite(b.values.get(metric, math.nan))]
     by_variant: dict[str, tuple[tuple[float, float], ...]] = {}
     for variant in session.order_variants(b.variant for b in finite) if len(finite) > 1 else ():
@@ -235,7 +235,7 @@ def _load_chart(session: RunSession, workload: str, course: LoadSeries) -> Chart
     return Chart(f"{title}: {metric} by seconds into the run, one mark a {mark}{scale}", tuple(series), x, y)
 
 
-def _leading_metric(session: RunSession, workload: str, blocks: list[ev.Block]) -> str:
+def _leading_metric_name(session: RunSession, workload: str, blocks: list[ev.Block]) -> str:
     load = session.find_workload(workload)
     if load is not None and load.metrics:
         return load.metrics[0].name

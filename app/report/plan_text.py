@@ -30,7 +30,7 @@ def plan_rows(plan: Plan) -> list[PlanRow]:
     """Everything below the question. A row with the role `picture` is a line of a drawing."""
     rows = [PlanRow("✗ cannot", plan.refusal, "critical"), PlanRow("", "")] if plan.refusal else []
     row_name = "compares" if len(plan.variants) > 1 else "measures"
-    rows += _named_rows(row_name, variant_column_lines(plan))
+    rows += _rows_named_once(row_name, variant_column_lines(plan))
     if plan.differs:
         rows.append(PlanRow("", differences_text(plan), "dim"))
     rows += [PlanRow("", sentence, "dim") for sentence in plan.common]
@@ -38,18 +38,18 @@ def plan_rows(plan: Plan) -> list[PlanRow]:
         titles = (mark_if_control(w.title, control=w.control) for w in plan.workloads)
         rows.append(PlanRow("with", "; ".join(titles)))  # a title may have a comma
     if plan.seconds:  # before the changes: with many of them the screen ends there
-        rows.append(PlanRow("takes", _time_text(plan)))
-    rows += _named_rows("writes", [written_text(item) for item in plan.writes] or ["nothing"])
+        rows.append(PlanRow("takes", _measuring_and_other_time(plan)))
+    rows += _rows_named_once("writes", [written_text(item) for item in plan.writes] or ["nothing"])
     rows += _all_change_rows(plan)
-    rows += _named_rows("leaves out", plan.left_out, "dim")
+    rows += _rows_named_once("leaves out", plan.left_out, "dim")
     if plan.rights:
         rows.append(PlanRow("needs", ", ".join(plan.rights)))
     if plan.picture:
         rows += [PlanRow("", ""), *(PlanRow("", line, "picture") for line in plan.picture), PlanRow("", "")]
-    return rows + _named_rows("notes", plan.sentences)
+    return rows + _rows_named_once("notes", plan.sentences)
 
 
-def _named_rows(name: str, lines: Sequence[str], role: str = "text") -> list[PlanRow]:
+def _rows_named_once(name: str, lines: Sequence[str], role: str = "text") -> list[PlanRow]:
     return [PlanRow("" if n else name, line, role) for n, line in enumerate(lines)]
 
 
@@ -71,7 +71,7 @@ def variant_column_lines(plan: Plan) -> list[str]:
     ]
 
 
-def _time_text(plan: Plan) -> str:
+def _measuring_and_other_time(plan: Plan) -> str:
     other = plan.seconds - plan.measuring_s
     if not plan.measuring_s:
         return format_duration(plan.seconds)
@@ -88,7 +88,7 @@ def _all_change_rows(plan: Plan) -> list[PlanRow]:
     if not rows:
         rows.append(PlanRow("changes", "no setting of the host"))
     quiet = [f"{action.title}, removed afterwards" for action in plan.actions if not action.needs_consent]
-    return rows + _named_rows("makes", quiet, "dim")
+    return rows + _rows_named_once("makes", quiet, "dim")
 
 
 def change_rows(action: Action) -> list[PlanRow]:

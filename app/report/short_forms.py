@@ -65,7 +65,7 @@ def _fit_to_page(sections: list[doc.ReportSection]) -> list[doc.ReportSection]:
         count = _count_rows(part)
         if count <= MIN_ROWS:
             break
-        cut = _cut_part(part, count // 2)
+        cut = _cut_rows_of_part(part, count // 2)
         parts = (*sections[at].parts[:place], cut, *sections[at].parts[place + 1 :])
         sections[at] = msgspec.structs.replace(sections[at], parts=parts)
     return sections
@@ -82,7 +82,7 @@ def _count_rows(part: doc.Part) -> int:
     return 0
 
 
-def _cut_part(part: doc.Part, count: int) -> doc.Part:
+def _cut_rows_of_part(part: doc.Part, count: int) -> doc.Part:
     match part:
         case doc.Bullets():
             return msgspec.structs.replace(part, items=(*part.items[: count - 1], ("…",)))

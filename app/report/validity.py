@@ -117,17 +117,17 @@ def _disturbance_signs(session: RunSession) -> list[TrustSign]:
     state: State = "ok" if not count else "critical" if count > MAX_DISTURBED_SHARE * total else "notice"
     sign = TrustSign(state, f"{count} of {total} {unit} disturbed{again}")
     kinds = dict.fromkeys(disturbance.kind for watched in session.watched for disturbance in watched.told)
-    others = [_others_sign(session, kind) for kind in kinds]
+    others = [_interference_sign(session, kind) for kind in kinds]
     if not others and not count:
         return (
             [sign]
-            if not (why := _unseen_reason(session))
+            if not (why := _interference_unknown_reason(session))
             else [TrustSign("unlooked", f"disturbances: {why}")]
         )
     return [sign, *others] if count else others
 
 
-def _others_sign(session: RunSession, kind: str) -> TrustSign:
+def _interference_sign(session: RunSession, kind: str) -> TrustSign:
     """Return what others did beyond a limit, measured again or not: all the time, or how often."""
     those = [(w, disturbance) for w in session.watched for disturbance in w.told if disturbance.kind == kind]
     share = disturbed_time_share(session.watched, kind)
@@ -165,7 +165,7 @@ def _others_sign(session: RunSession, kind: str) -> TrustSign:
     )
 
 
-def _unseen_reason(session: RunSession) -> str:
+def _interference_unknown_reason(session: RunSession) -> str:
     """Return why nobody knows what others did; "" where it was looked at."""
     looks = [w.surroundings for w in session.watched]
     if not looks:
@@ -239,7 +239,7 @@ def _order_signs(session: RunSession, verdicts: list[ev.RunVerdict]) -> list[Tru
     ]
     claimed = [(v, v.order) for v in verdicts if v.is_different and v.order is not None]
     if claimed:
-        widest, order = max(claimed, key=lambda each: _order_distance(each[1]))
+        widest, order = max(claimed, key=lambda each: _log_distance_of_orders(each[1]))
         title = wording.verdict_title(session, widest)
         words = f"{title}: {widest.verdict} whichever variant ran first: {order_words(order)}"
         if len(claimed) > 1:
@@ -258,7 +258,7 @@ def _order_signs(session: RunSession, verdicts: list[ev.RunVerdict]) -> list[Tru
     return signs
 
 
-def _order_distance(order: OrderEffect) -> float:
+def _log_distance_of_orders(order: OrderEffect) -> float:
     """Return how far the two orders are apart, in logs."""
     first, second = order.ratios
     return abs(math.log(first) - math.log(second))

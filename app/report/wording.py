@@ -117,7 +117,7 @@ def verdicts_that_may_miss(session: RunSession) -> list[ev.RunVerdict]:
     return sorted(limited, key=lambda v: v.smallest_effect or 0.0, reverse=True)
 
 
-def _seen_shares(verdicts: Iterable[ev.RunVerdict]) -> list[float]:
+def _missable_shares(verdicts: Iterable[ev.RunVerdict]) -> list[float]:
     return [v.smallest_effect for v in verdicts if v.smallest_effect and not v.control and may_miss_effect(v)]
 
 
@@ -127,7 +127,7 @@ def emulation_text(subject: str) -> str:
 
 def missable_in_each_text(verdicts: Iterable[ev.RunVerdict]) -> str:
     """Return `a difference below 3.3 % could be missed`: in each of these; empty where none says it."""
-    shares = _seen_shares(verdicts)
+    shares = _missable_shares(verdicts)
     return units.missable_difference_text(max(shares)) if shares else ""
 
 
@@ -168,7 +168,7 @@ def word_without_figures(verdict: ev.RunVerdict) -> Word:
     return Word.NOT_MEASURED if verdict.is_undecided else verdict.verdict
 
 
-def _is_cost(session: RunSession, verdict: ev.RunVerdict) -> bool:
+def _is_cost_with_difference(session: RunSession, verdict: ev.RunVerdict) -> bool:
     """Return whether less of the metric is better, and its difference is known."""
     return (
         session.metric_of(verdict).sign < 0 and with_difference_of_values(session, verdict).delta is not None
@@ -183,10 +183,10 @@ def verdict_sentence(
     `short`: variants by their ids alone, where a list of them is at hand. `explained`: with how it came about.
     """
     why = explain_verdict(verdict) if explained else ""
-    return _make_sentence(session, verdict, short) + (f". {why}" if why else "")
+    return _effect_sentence(session, verdict, short) + (f". {why}" if why else "")
 
 
-def _make_sentence(session: RunSession, verdict: ev.RunVerdict, short: bool) -> str:
+def _effect_sentence(session: RunSession, verdict: ev.RunVerdict, short: bool) -> str:
     title = workload_title(session, verdict.workload)
     left, right = verdict.variant, verdict.baseline
     if not short:
@@ -198,7 +198,7 @@ def _make_sentence(session: RunSession, verdict: ev.RunVerdict, short: bool) -> 
     within = f" (95 % CI {interval})" if interval and not too_few_groups_text(session, verdict) else ""
     if decided:
         size = units.format_effect(verdict.ratio) if verdict.ratio else verdict.verdict
-        if _is_cost(session, verdict):  # the interval is of the ratio, and stands beside it
+        if _is_cost_with_difference(session, verdict):  # the interval is of the ratio, and stands beside it
             return f"{title}: {left} is {size}{within} than {right}: {delta_text(session, verdict)}{scope}"
         return f"{title}: {left} is {size} than {right} in {metric}{within}{scope}"
     if verdict.is_equal:

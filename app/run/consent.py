@@ -34,7 +34,7 @@ def ask_consent_for_plan(plan: Plan, *, yes: bool, digest: str, show_command: st
         )
     for line in plan_text.plan_lines(plan):
         output.print_note("".join(words for words, _ in line).rstrip())
-    if not _ask_on_terminal("go ahead? [y/N] "):
+    if not _ask_yes_no_on_stderr("go ahead? [y/N] "):
         raise Failure("not confirmed, so nothing was changed")
     return True
 
@@ -46,7 +46,7 @@ def offer_undo_of_leftover(heading: str, leftover: undo.Leftover) -> bool:
     output.print_note(f"{heading}:")
     for change in undo.preview_undo(leftover):
         output.print_note(f"  {change.title}: {change.would}")
-    if not _ask_on_terminal("undo them now? [y/N] "):
+    if not _ask_yes_no_on_stderr("undo them now? [y/N] "):
         return False
     try:
         done = killed_ending.undo_killed_run(leftover.path)
@@ -57,14 +57,14 @@ def offer_undo_of_leftover(heading: str, leftover: undo.Leftover) -> bool:
 
 def ask_yes_no(question: str) -> bool:
     """Asked on the terminal; False where there is none."""
-    return _can_ask_at_terminal() and _ask_on_terminal(question)
+    return _can_ask_at_terminal() and _ask_yes_no_on_stderr(question)
 
 
 def _can_ask_at_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None and sys.stderr.isatty()
 
 
-def _ask_on_terminal(question: str) -> bool:
+def _ask_yes_no_on_stderr(question: str) -> bool:
     sys.stderr.write(question)
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")

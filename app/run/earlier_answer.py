@@ -14,12 +14,12 @@ from hostdx.scenarios.contract.model import AResult
 MAX_EARLIER_RUNS = 30  # of one scenario's runs, the newest
 
 
-def _finished_runs(host: str, wanted: Callable[[str], bool]) -> list[ListedRecording]:
-    """Finished runs on a host of the scenarios that are `wanted`, as `list_recordings` has them."""
+def _finished_runs(host: str, is_wanted_scenario: Callable[[str], bool]) -> list[ListedRecording]:
+    """Finished runs on a host of the scenarios that are `is_wanted_scenario`, as `list_recordings` has them."""
     return [
         listed_run
         for listed_run in list_recordings()
-        if listed_run.host == host and listed_run.state == "done" and wanted(listed_run.scenario)
+        if listed_run.host == host and listed_run.state == "done" and is_wanted_scenario(listed_run.scenario)
     ]
 
 

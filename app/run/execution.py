@@ -93,13 +93,13 @@ class RunExecution:
 
     def run_to_end(self) -> ev.RunEnded:
         with raise_on_stop_signals():
-            ended = self._run_guarded()
+            ended = self._run_and_emit_any_end()
         if self._lock is not None:  # before a reader of our events is waited for
             self._lock.release_lock()
         self._stream.close(hurry=ended.status == "interrupted")
         return ended
 
-    def _run_guarded(self) -> ev.RunEnded:
+    def _run_and_emit_any_end(self) -> ev.RunEnded:
         """Return what goes wrong before the scenario runs, as the event that it would have ended with."""
         try:
             return self._run_steps()
@@ -136,20 +136,20 @@ class RunExecution:
         self._stream.emit(ev.Planned(t=self._elapsed_s(), plan=self._redaction.redact_plan(plan)))
         if plan.refusal:
             raise RunRefused(plan.refusal)
-        self._check_journal_place(plan)
+        self._refuse_if_journal_on_disk(plan)
         if plan.actions:
             remove_leftovers_and_check_room()
-        self._check_leftovers(plan)
+        self._offer_undo_or_refuse(plan)
         consented = consent.ask_consent_for_plan(plan, yes=request.yes, digest=request.consent)
         # A watch that starts no load, and a run that can only read, may go beside a measurement.
         if self._scenario.measures and not self._reads_only:
             since = f"{self._wall:%H:%M:%S} UTC"
             self._lock = locks.lock_measuring(self._scenario.id, since, self._warn_and_note)
         if self._stream.recorder is None:
-            self._start_recording(plan)
-        return asyncio.run(self._conduct_run(prepared, consented))
+            self._start_recording_in_state(plan)
+        return asyncio.run(self._run_under_signals(prepared, consented))
 
-    def _start_recording(self, plan: Plan) -> None:
+    def _start_recording_in_state(self, plan: Plan) -> None:
         """A watch that changes nothing does not need its recording: with a full disk it is wanted most."""
         try:
             self._stream.start_recording(make_private_dir(recordings_dir()) / f"{self._run_id}.jsonl")
@@ -158,7 +158,7 @@ class RunExecution:
                 raise
             self._complain(f"{why.text}; continuing: the result is only printed")
 
-    async def _conduct_run(self, prepared: PreparedRun, consented: bool) -> ev.RunEnded:
+    async def _run_under_signals(self, prepared: PreparedRun, consented: bool) -> ev.RunEnded:
         plan = prepared.plan
         handle_signals(asyncio.get_running_loop(), self._stops)
         changes = HostChanges(
@@ -183,7 +183,7 @@ class RunExecution:
             recording=lambda: self.recording_path,
         )
         try:
-            return await runner.run_to_end(self._fact_events, self._stops)
+            return await runner.run_to_end(self._fact_and_note_events, self._stops)
         finally:
             left = changes.close_journal()
             for entry in left:
@@ -198,14 +198,14 @@ class RunExecution:
             prepared = self._scenario.prepare(self._host, self._options)
             return prepared._replace(plan=prepared.plan.with_digest())
 
-    def _check_journal_place(self, plan: Plan) -> None:
+    def _refuse_if_journal_on_disk(self, plan: Plan) -> None:
         """Said before anything is written: the change itself would be refused for it, minutes later."""
         from hostdx.app.undo.journal_disk import journal_disk_refusal
 
         if why := journal_disk_refusal(self._host, journal_dir(), plan):
             raise RunRefused(why)
 
-    def _check_leftovers(self, plan: Plan) -> None:
+    def _offer_undo_or_refuse(self, plan: Plan) -> None:
         """A killed run's settings would be measured as if they were the host's own."""
         all_leftovers, troubles = undo.find_leftovers()
         for trouble in troubles:
@@ -223,7 +223,7 @@ class RunExecution:
                     "`hostdx undo` first"
                 )
 
-    def _fact_events(self) -> list[ev.AnyEvent]:
+    def _fact_and_note_events(self) -> list[ev.AnyEvent]:
         from hostdx.app.run.earlier_answer import resolution_sentence
         from hostdx.scenarios.triage.triage import summary_fact_events
 

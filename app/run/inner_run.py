@@ -50,7 +50,7 @@ class InnerRun:
                 await asyncio.sleep(LOOK_S)
                 self._apply_new_events(on_event)
         except asyncio.CancelledError:
-            await finish_despite_cancel(asyncio.to_thread(_stop_process, process))
+            await finish_despite_cancel(asyncio.to_thread(_interrupt_and_wait, process))
             raise
         finally:
             self._apply_new_events(on_event)
@@ -73,13 +73,13 @@ class InnerRun:
             answer=session_answer.sentence,
             weight=session_answer.weight,
             verdicts=tuple(session.verdicts.values()),
-            findings=(*session.worst_first, *self._worse_findings()),
+            findings=(*session.worst_first, *self._worse_than_baseline()),
             following=tuple(
                 s for s in next_steps_for(session, str(self.recording)) if s.command != checkup_command()
             ),
         )
 
-    def _worse_findings(self) -> tuple[Finding, ...]:
+    def _worse_than_baseline(self) -> tuple[Finding, ...]:
         """Return what got worse since this host's latest baseline of the scenario; nothing where
         none can be compared.
         """
@@ -96,7 +96,7 @@ class InnerRun:
                 )
         return ()
 
-    def _apply_new_events(self, hear: Callable[[ev.AnyEvent], None]) -> None:
+    def _apply_new_events(self, on_event: Callable[[ev.AnyEvent], None]) -> None:
         if self._follower is None and not self.recording.exists():
             return
         self._follower = self._follower or RecordingFollower(self.recording)
@@ -104,10 +104,10 @@ class InnerRun:
             while events := self._follower.poll():
                 for event in events:
                     self._session.apply(event)
-                    hear(event)
+                    on_event(event)
 
 
-def _stop_process(process: subprocess.Popen[bytes]) -> None:
+def _interrupt_and_wait(process: subprocess.Popen[bytes]) -> None:
     process.send_signal(signal.SIGINT)
     with suppress(subprocess.TimeoutExpired):
         process.wait(PATIENCE_S)

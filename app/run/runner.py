@@ -152,11 +152,11 @@ class Runner(Run):
 
     async def run_to_end(self, prologue: Callable[[], list[ev.AnyEvent]], stops: StopRequests) -> ev.RunEnded:
         """Runs the scenario to whatever end and emits that end. `prologue` reads the facts (in a thread)."""
-        pulses = asyncio.ensure_future(self._emit_host_state())
-        stops.late = self._note_late_stop
+        pulses = asyncio.ensure_future(self._emit_pulses())
+        stops.late = self._emit_why_stop_is_late
         try:
-            ended = await self._await_end(self._run_scenario(prologue), stops)
-            ended = await self._undo_the_rest(ended)
+            ended = await self._await_end_of_work(self._emit_prologue_and_run(prologue), stops)
+            ended = await self._retry_undo(ended)
         finally:
             stops.over = True
             pulses.cancel()
@@ -165,7 +165,7 @@ class Runner(Run):
         self.emit(ended)
         return ended
 
-    def _note_late_stop(self) -> None:
+    def _emit_why_stop_is_late(self) -> None:
         family = process_with_descendants(self.host) if self.host.live else {}
         stuck = [f"{p.name} (pid {p.pid})" for p in family.values() if p.state == "D"]
         if stuck:
@@ -177,12 +177,12 @@ class Runner(Run):
             why = f"waits for {', '.join(running[:4]) or 'its own threads'} to end"
         self.emit(ev.Note(t=self.elapsed_s(), text=f"stopping takes longer than {PROMISED_S:.0f} s: {why}"))
 
-    async def _run_scenario(self, prologue: Callable[[], list[ev.AnyEvent]]) -> None:
+    async def _emit_prologue_and_run(self, prologue: Callable[[], list[ev.AnyEvent]]) -> None:
         for event in await asyncio.to_thread(prologue):
             self.emit(event)
         await self.prepared.run(self)
 
-    async def _await_end(self, work: Coroutine[Any, Any, None], stops: StopRequests) -> ev.RunEnded:
+    async def _await_end_of_work(self, work: Coroutine[Any, Any, None], stops: StopRequests) -> ev.RunEnded:
         task = asyncio.ensure_future(work)
         stops.watch_task(task)
         status: ev.Status = "done"
@@ -208,7 +208,7 @@ class Runner(Run):
             status, reason, code = "failed", CANCELLED, failure.COULD_NOT
         return ev.RunEnded(t=self.elapsed_s(), status=status, reason=reason, exit=code)
 
-    async def _undo_the_rest(self, ended: ev.RunEnded) -> ev.RunEnded:
+    async def _retry_undo(self, ended: ev.RunEnded) -> ev.RunEnded:
         """Return what could not be undone when its time came, once more: a stuck device may answer by now."""
         done = await asyncio.to_thread(self.changes.retry_open)
         for undone in done:
@@ -232,7 +232,7 @@ class Runner(Run):
             t=self.elapsed_s(), status=status, reason=reason, exit=ended.exit or failure.COULD_NOT
         )
 
-    async def _emit_host_state(self) -> None:
+    async def _emit_pulses(self) -> None:
         """Also a missing pulse tells something: a view's clock stops, so a bad reading must not end them."""
         while self.pulse is not None:
             await asyncio.sleep(PULSE_S)

@@ -41,18 +41,18 @@ class StopRequests:
         if self.signal is not None:
             return
         self.signal = signal_number
-        self._cancel_until_done()
+        self._cancel_again_and_again()
         if self._task is not None:
-            asyncio.get_running_loop().call_later(PROMISED_S, self._report_if_late)
+            asyncio.get_running_loop().call_later(PROMISED_S, self._call_late_if_not_over)
 
-    def _report_if_late(self) -> None:
+    def _call_late_if_not_over(self) -> None:
         if not self.over:
             self.late()
 
-    def _cancel_until_done(self) -> None:
+    def _cancel_again_and_again(self) -> None:
         if self._task is not None and not self._task.done():
             self._task.cancel()
-            asyncio.get_running_loop().call_later(NUDGE_S, self._cancel_until_done)
+            asyncio.get_running_loop().call_later(NUDGE_S, self._cancel_again_and_again)
 
 
 class StoppedOutsideRun(BaseException):

@@ -57,11 +57,11 @@ def ascii_text(text: str) -> str:
     """The same cells in ASCII. What has no likeness is `?` (two for a wide character)."""
     if text.isascii():
         return text
-    return "".join(c if c.isascii() else _ascii_likeness(c) for c in text.translate(_TABLE))
+    return "".join(c if c.isascii() else _ascii_or_question_mark(c) for c in text.translate(_TABLE))
 
 
 @lru_cache(maxsize=4096)
-def _ascii_likeness(char: str) -> str:
+def _ascii_or_question_mark(char: str) -> str:
     if "\u2800" <= char <= "\u28ff":
         return "." if char > "\u2800" else " "  # a drawing in braille keeps its outline
     if unicodedata.east_asian_width(char) in "WF":

@@ -182,7 +182,7 @@ def wrap_text(value: str, width: int, role: str = "text", indent: int = 0, hang:
     Wide characters are folded by cells, so that no line is longer than it looks.
     """
     room = max(8, width - indent - hang)
-    rows = enumerate(_fold_text(value, room))
+    rows = enumerate(_fold_paragraph(value, room))
     return [[(" " * (indent + (hang if n else 0)) + row, role)] for n, row in rows]
 
 
@@ -193,7 +193,7 @@ def flow_parts(parts: Iterable[Span], width: int, gap: str = " ") -> list[Line]:
     for part, role in clean_line(parts):
         if not part:
             continue
-        for piece in (part,) if cell_len(part) <= width else _fold_text(part, width):
+        for piece in (part,) if cell_len(part) <= width else _fold_paragraph(part, width):
             size = cell_len(piece)
             if rows[-1] and used + len(gap) + size > width:
                 rows.append([])
@@ -227,7 +227,7 @@ def keep_units_together(words: str) -> str:
     return _UNIT.sub(KEPT, words)
 
 
-def _fold_text(paragraph: str, room: int) -> list[str]:
+def _fold_paragraph(paragraph: str, room: int) -> list[str]:
     """Greedy, at blanks. A panel that has no room left takes two cells all the same: the widest character."""
     words = " ".join(re.split("[ \n\t]+", clean_text(paragraph).strip(" \n\t")))
     return ["".join(part for part, _ in line) for line in fold_spans([(words, "text")], max(2, room))]

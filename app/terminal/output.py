@@ -25,7 +25,7 @@ def take_write_error() -> str:
 
 def print_result(text: str) -> None:
     """Writes the result and a line feed to stdout. Its line feeds stay: one that came from a host is the caller's."""
-    _write(1, (make_lines_printable(text) + "\n").encode())
+    _write_to_descriptor(1, (make_lines_printable(text) + "\n").encode())
 
 
 # What a part of a line is for, and how a terminal shows it (ECMA-48, SGR); a role without one is plain text.
@@ -62,7 +62,7 @@ def print_parts(parts: Sequence[tuple[str, str]]) -> None:
     """One line of (text, role) to stdout. The texts become printable, whatever they held; only we add colour."""
     shown = [(make_printable(text), _SGR.get(role, "") if is_coloured() else "") for text, role in parts]
     line = "".join(f"\x1b[{sgr}m{text}\x1b[0m" if sgr and text.strip() else text for text, sgr in shown)
-    _write(1, (line + "\n").encode("utf-8", "backslashreplace"))
+    _write_to_descriptor(1, (line + "\n").encode("utf-8", "backslashreplace"))
 
 
 def print_line(text: str) -> None:
@@ -72,17 +72,17 @@ def print_line(text: str) -> None:
 
 def print_raw(data: bytes) -> bool:
     """Writes the lines of events to stdout as they are; False when nobody reads any more."""
-    return _write(1, data)
+    return _write_to_descriptor(1, data)
 
 
 def print_note(text: str) -> None:
     """One line on stderr; lost where nobody takes it."""
-    _write(2, (make_printable(text) + "\n").encode())
+    _write_to_descriptor(2, (make_printable(text) + "\n").encode())
 
 
 def draw_on_stderr(text: str) -> None:
     """Text of ours, escape sequences included, on the terminal that stderr is; lost while that is paused."""
-    _write(2, text.encode("utf-8", "backslashreplace"))
+    _write_to_descriptor(2, text.encode("utf-8", "backslashreplace"))
 
 
 def print_problem(text: str) -> None:
@@ -101,7 +101,7 @@ def drop_unwritten_output() -> None:
             continue
 
 
-def _write(descriptor: int, data: bytes) -> bool:
+def _write_to_descriptor(descriptor: int, data: bytes) -> bool:
     stream = sys.stdout if descriptor == 1 else sys.stderr
     if stream is None:  # started with the descriptor closed: the number may belong to another file by now
         return False
@@ -112,7 +112,7 @@ def _write(descriptor: int, data: bytes) -> bool:
             return True
         view = memoryview(data)
         while view:
-            if descriptor == 2 and not _can_take_line():
+            if descriptor == 2 and not _is_stderr_ready():
                 return False
             view = view[os.write(descriptor, view[:_AT_ONCE] if descriptor == 2 else view) :]
     except OSError as error:
@@ -122,7 +122,7 @@ def _write(descriptor: int, data: bytes) -> bool:
     return True
 
 
-def _can_take_line() -> bool:
+def _is_stderr_ready() -> bool:
     """Return whether stderr takes a line now, or within a moment; while it is paused it is not waited for again."""
     poll = select.poll()
     poll.register(2, select.POLLOUT)

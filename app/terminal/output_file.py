@@ -50,7 +50,7 @@ def open_output(command: str, path: str, mode: int) -> int:
         status = os.fstat(descriptor)
         _refuse_device(command, path, status)
         if others:
-            _check_owner(command, path, status, private=not mode & 0o077)
+            _refuse_foreign_file(command, path, status, private=not mode & 0o077)
         if stat.S_ISREG(status.st_mode):
             os.ftruncate(descriptor, 0)
         os.set_blocking(descriptor, True)
@@ -104,13 +104,13 @@ def write_files(command: str, files: Iterable[OutputFile], *, new: bool = False)
     """
     with ExitStack() as written:
         for file in files:
-            written.enter_context(_written_whole(command, *file, new=new))
+            written.enter_context(_write_then_rename(command, *file, new=new))
 
 
 def check_outputs(subject: str, *paths: str, new: bool = False) -> None:
     """Raises Failure where they cannot be written, before anything is made that is to be written there."""
     for path in paths:
-        status = _existing_status(subject, path)
+        status = _status_or_refuse(subject, path)
         if status is not None and not stat.S_ISREG(status.st_mode):
             continue  # the reader of a pipe would take a second opening for the end
         place = _open_output_folder(subject, path)
@@ -119,9 +119,9 @@ def check_outputs(subject: str, *paths: str, new: bool = False) -> None:
                 raise Failure(_already_exists_text(subject, path))
             if status is not None:
                 os.close(place.open_name(_LOOKED))
-            elif not _is_writable(place):
+            elif not _is_folder_writable(place):
                 read_only = os.fstatvfs(place.folder).f_flag & os.ST_RDONLY
-                raise _os_error(errno.EROFS if read_only else errno.EACCES)
+                raise _os_error_of(errno.EROFS if read_only else errno.EACCES)
         except OSError as error:
             raise _unwritable_failure(subject, path, error) from None
         finally:
@@ -129,9 +129,9 @@ def check_outputs(subject: str, *paths: str, new: bool = False) -> None:
 
 
 @contextmanager
-def _written_whole(subject: str, path: str, mode: int, data: bytes, *, new: bool) -> Iterator[None]:
+def _write_then_rename(subject: str, path: str, mode: int, data: bytes, *, new: bool) -> Iterator[None]:
     """Written on entry, under its name on exit; without a trace where either raises."""
-    status = _existing_status(subject, path)
+    status = _status_or_refuse(subject, path)
     place = _open_output_folder(subject, path)
     try:
         if place.is_open or (status is not None and not stat.S_ISREG(status.st_mode)):
@@ -148,7 +148,7 @@ def _written_whole(subject: str, path: str, mode: int, data: bytes, *, new: bool
                 status = os.fstat(file.fileno())
                 _refuse_device(subject, path, status)
                 if place.others_may_write and os.geteuid() == 0:
-                    _check_owner(subject, path, status, private=not mode & 0o077)
+                    _refuse_foreign_file(subject, path, status, private=not mode & 0o077)
                 if _must_write_in_place(place, status):
                     _overwrite_file(file, status.st_size, data)
                     yield
@@ -166,17 +166,17 @@ def _written_whole(subject: str, path: str, mode: int, data: bytes, *, new: bool
 
 @contextmanager
 def _new_file(
-    place: FolderAndName, name: str, mode: int, data: bytes, like: os.stat_result | None = None
+    place: FolderAndName, name: str, mode: int, data: bytes, replaced: os.stat_result | None = None
 ) -> Iterator[str]:
-    """A file that was not there, with these bytes; `like` one that it is to replace."""
+    """A file that was not there, with these bytes; `replaced` one that it is to replace."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
     descriptor = os.open(name, flags, mode, dir_fd=place.folder)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
-            if like is not None:
-                os.fchown(descriptor, like.st_uid, like.st_gid)
-                os.fchmod(descriptor, stat.S_IMODE(like.st_mode))
+            if replaced is not None:
+                os.fchown(descriptor, replaced.st_uid, replaced.st_gid)
+                os.fchmod(descriptor, stat.S_IMODE(replaced.st_mode))
         yield name
     except BaseException:
         with suppress(FileNotFoundError):
@@ -190,10 +190,10 @@ def _must_write_in_place(place: FolderAndName, status: os.stat_result) -> bool:
         status.st_uid == os.geteuid() and status.st_gid in (os.getegid(), *os.getgroups())
     )
     mounted = os.path.ismount(f"/proc/self/fd/{place.folder}/{place.name}")
-    return not mine or status.st_nlink > 1 or mounted or not _is_writable(place)
+    return not mine or status.st_nlink > 1 or mounted or not _is_folder_writable(place)
 
 
-def _is_writable(place: FolderAndName) -> bool:
+def _is_folder_writable(place: FolderAndName) -> bool:
     return os.access(f"/proc/self/fd/{place.folder}", os.W_OK | os.X_OK, effective_ids=True)
 
 
@@ -208,7 +208,7 @@ def _overwrite_file(file: IO[bytes], size: int, data: bytes) -> None:
     file.truncate()
 
 
-def _existing_status(subject: str, path: str) -> os.stat_result | None:
+def _status_or_refuse(subject: str, path: str) -> os.stat_result | None:
     """Return what is there, links followed; None for nothing. Raises Failure for what is never written to."""
     try:
         status = Path(path).stat()
@@ -217,7 +217,7 @@ def _existing_status(subject: str, path: str) -> os.stat_result | None:
     except (OSError, ValueError) as error:
         raise _unwritable_failure(subject, path, error) from None
     if stat.S_ISDIR(status.st_mode):
-        raise _unwritable_failure(subject, path, _os_error(errno.EISDIR))
+        raise _unwritable_failure(subject, path, _os_error_of(errno.EISDIR))
     _refuse_device(subject, path, status)
     return status
 
@@ -231,7 +231,7 @@ def _open_output_folder(subject: str, path: str) -> FolderAndName:
         raise _unwritable_failure(subject, path, error) from None
 
 
-def _os_error(number: int) -> OSError:
+def _os_error_of(number: int) -> OSError:
     return OSError(number, os.strerror(number))
 
 
@@ -249,7 +249,7 @@ def _refuse_device(subject: str, path: str, status: os.stat_result) -> None:
         raise Failure(f"{subject}: {path}: is a device, not a file; name a file")
 
 
-def _check_owner(subject: str, path: str, status: os.stat_result, *, private: bool) -> None:
+def _refuse_foreign_file(subject: str, path: str, status: os.stat_result, *, private: bool) -> None:
     """In a folder where others make names: not a second name of a file elsewhere, nor a private one for its owner."""
     if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
         raise Failure(

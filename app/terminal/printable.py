@@ -20,7 +20,7 @@ def make_printable(text: str) -> str:
     """The text with every unsafe character written as `\\x1b` or `\\u202e`; what is left is one line."""
     if text.isprintable():
         return text
-    return "".join(_escaped_character(c) if is_unsafe(c) else c for c in text)
+    return "".join(_python_escape(c) if is_unsafe(c) else c for c in text)
 
 
 def make_lines_printable(text: str) -> str:
@@ -42,16 +42,16 @@ def make_json_printable(document: bytes) -> bytes:
     if document.isascii() and b"\x7f" not in document:
         return document
     text = document.decode()
-    bad = {ord(c): _json_escape(c) for c in set(text) if c != "\n" and is_unsafe(c)}
+    bad = {ord(c): _utf16_escape(c) for c in set(text) if c != "\n" and is_unsafe(c)}
     return text.translate(bad).encode() if bad else document
 
 
-def _json_escape(character: str) -> str:
+def _utf16_escape(character: str) -> str:
     units = character.encode("utf-16-be")
     return "".join(f"\\u{units[n : n + 2].hex()}" for n in range(0, len(units), 2))
 
 
-def _escaped_character(character: str) -> str:
+def _python_escape(character: str) -> str:
     code = ord(character)
     if 0xDC80 <= code <= 0xDCFF:  # a byte that is no UTF-8 (PEP 383)
         code -= 0xDC00

@@ -49,8 +49,8 @@ class HostChanges:
 
     def apply_action(self, action: Action) -> AppliedChange:
         with self._mutex:
-            self._check_consent(action)
-            journal = self._open_journal()
+            self._refuse_unagreed_change(action)
+            journal = self._journal_with_supervisor()
             self._count += 1
             identifier = f"{self._header.run}#{self._count}"
             if action.consent:
@@ -61,7 +61,7 @@ class HostChanges:
             except (effects.ChangeNotMade, Failure) as why:
                 self._unlock_target(action)
                 raise Failure(str(why)) from None
-            return self._carry_out(journal, entry)
+            return self._carry_out_or_undo(journal, entry)
 
     def break_off_command(self) -> None:
         """The run is stopped: a command under way that cannot be undone anyway is ended."""
@@ -69,7 +69,7 @@ class HostChanges:
 
     def revert_action(self, identifier: str) -> UndoOutcome:
         with self._mutex:
-            journal = self._open_journal()
+            journal = self._journal_with_supervisor()
             entry = journal.find_entry(identifier)
             outcome = undo.undo_entry(journal, entry)
             if outcome.state != "failed":
@@ -110,7 +110,7 @@ class HostChanges:
             self._journal = None
             return left
 
-    def _carry_out(self, journal: Journal, entry: JournalEntry) -> AppliedChange:
+    def _carry_out_or_undo(self, journal: Journal, entry: JournalEntry) -> AppliedChange:
         try:
             entry = effects.carry_out_entry(entry, (journal.descriptor,), self._stop)
         except effects.ChangeNotMade as why:
@@ -130,18 +130,18 @@ class HostChanges:
         journal.record_made(entry)
         return AppliedChange(id=entry.id, action=entry.action, value=entry.value, inode=entry.inode)
 
-    def _check_consent(self, action: Action) -> None:
+    def _refuse_unagreed_change(self, action: Action) -> None:
         if not action.needs_consent:
             return
         if not self._consented:
             effect_text = "changes a setting of this host" if action.consent else action.risk
             raise Failure(f"{action.title}: {effect_text} and was not confirmed; add --yes")
-        if not any(_is_planned(planned, action) for planned in self._plan.actions):
+        if not any(_is_as_planned(planned, action) for planned in self._plan.actions):
             raise Failure(f"{action.title}: {action.target}: is not in the plan that was agreed to; not done")
         if action.kind == "attribute" and (why := self._lies_on(action.target)):
             raise Failure(why)
 
-    def _open_journal(self) -> Journal:
+    def _journal_with_supervisor(self) -> Journal:
         if self._journal is None:
             path = make_private_dir(journal_dir()) / f"{self._header.run}.jsonl"
             self._journal = Journal.create_new(path, self._header)
@@ -170,7 +170,7 @@ class HostChanges:
             lock.release_lock()
 
 
-def _is_planned(planned: Action, action: Action) -> bool:
+def _is_as_planned(planned: Action, action: Action) -> bool:
     """The planned action is what is about to be done: same kind and target, and nothing else written or run."""
     if planned.kind != action.kind or planned.resource != action.resource:
         return False

@@ -81,7 +81,7 @@ def revert_entry(
         if entry.action.kind == "attribute":
             return settings.put_back_setting(entry, fds, journal)
         if entry.action.kind == "command":
-            return _revert_command(entry, fds)
+            return _run_undo_command(entry, fds)
         return resources.remove_resource(entry, fds)
     except ChangingCommandFailed as why:
         return UndoOutcome("failed", str(why), why.writer is not None, why.writer)
@@ -98,7 +98,7 @@ def survives_reboot(action: Action) -> bool:
     return action.kind == "command" and action.survives_reboot
 
 
-def _revert_command(entry: JournalEntry, keep: tuple[int, ...]) -> UndoOutcome:
+def _run_undo_command(entry: JournalEntry, keep: tuple[int, ...]) -> UndoOutcome:
     if not entry.action.undo:
         return UndoOutcome(
             "kept",

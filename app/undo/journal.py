@@ -144,22 +144,22 @@ class Journal:
     @classmethod
     def create_new(cls, path: Path, header: JournalHeader) -> Journal:
         """Raises Failure where it cannot be written: then nothing may be changed."""
-        if why := _ruled_by_others_reason(path):
+        if why := _others_can_write_reason(path):
             raise Failure(f"{why}; so nothing was changed; {ROOTS_OWN}")
         try:
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
             descriptor = os.open(path, flags, 0o600)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             journal = cls(path, descriptor, header, [])
-            journal._append_line(header)
+            journal._append_line_and_sync(header)
             if os.fstat(descriptor).st_nlink == 0:  # somebody cleaned it away while it was empty
                 raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
             sync_directory(path.parent)
         except FileExistsError as error:  # another run's, with what it has to undo
-            raise _unwritable_failure(path, error) from None
+            raise _cannot_write_journal(path, error) from None
         except OSError as error:
             path.unlink(missing_ok=True)
-            raise _unwritable_failure(path, error) from None
+            raise _cannot_write_journal(path, error) from None
         return journal
 
     @classmethod
@@ -179,13 +179,13 @@ class Journal:
         except OSError as error:
             raise Failure(f"{path}: the journal cannot be opened: {error.strerror}") from None
         try:
-            _check_trust(path, descriptor)
+            _refuse_untrusted_journal(path, descriptor)
             fcntl.flock(descriptor, fcntl.LOCK_EX | lock_flag)
             if os.fstat(descriptor).st_nlink == 0:
                 os.close(descriptor)
                 return None
             data = read_journal(descriptor)
-            header, entries = _parse_journal(path, data)
+            header, entries = _parse_header_and_entries(path, data)
             os.ftruncate(descriptor, data.rfind(b"\n") + 1)  # half a line from a power cut: never acted upon
             return cls(path, descriptor, header, entries)
         except BlockingIOError:
@@ -205,43 +205,43 @@ class Journal:
     def record_intent(self, entry: JournalEntry) -> None:
         """On the disk before anything is done. Raises Failure: then nothing may be done."""
         try:
-            self._append_line(entry)
+            self._append_line_and_sync(entry)
         except OSError as error:
-            raise _unwritable_failure(self.path, error) from None
+            raise _cannot_write_journal(self.path, error) from None
         self._dicts_in[entry.id] = entry
 
     def mark_kept(self, until: str) -> None:
         """What was made stays on purpose: `undo` leaves it until the command `until`. Raises OSError."""
         self.header = replace(self.header, kept=until)
-        self._append_line(self.header)
+        self._append_line_and_sync(self.header)
 
     def record_made(self, entry: JournalEntry) -> None:
         """Says what it became. A full disk is survived: without this line a directory is removed
         only if it is empty. Undoing does not depend on the next three."""
         self._dicts_in[entry.id] = entry
-        self._append_and_fold(MadeLine(entry.id, entry.value, entry.became, entry.left, entry.inode))
+        self._fold_and_try_to_append(MadeLine(entry.id, entry.value, entry.became, entry.left, entry.inode))
 
     def record_undoing(self, identifier: str) -> None:
         """From here on the old value may be there because of us."""
-        self._append_and_fold(UndoingLine(identifier))
+        self._fold_and_try_to_append(UndoingLine(identifier))
 
     def record_back(self, identifier: str, side_texts: dict[str, str]) -> None:
         """The old value is there; `side_texts` is what writing it made of the side paths."""
-        self._append_and_fold(BackLine(identifier, side_texts))
+        self._fold_and_try_to_append(BackLine(identifier, side_texts))
 
     def record_hanging(self, identifier: str, writer: ProcessIdentity) -> None:
         """An abandoned child may still finish what it had begun: until it is gone nobody knows how this stands."""
-        self._append_and_fold(HangingLine(identifier, writer))
+        self._fold_and_try_to_append(HangingLine(identifier, writer))
 
     def strike_out(self, identifier: str, outcome: UndoOutcome) -> None:
         """A full disk is survived too: undoing twice does no harm."""
         self._dicts_in.pop(identifier, None)
-        self._append_and_fold(StruckLine(identifier, outcome.state, outcome.reason))
+        self._fold_and_try_to_append(StruckLine(identifier, outcome.state, outcome.reason))
 
-    def _append_and_fold(self, line: Line) -> None:
+    def _fold_and_try_to_append(self, line: Line) -> None:
         fold_journal_line(self._dicts_in, line)
         try:
-            self._append_line(line)
+            self._append_line_and_sync(line)
         except OSError:
             pass
 
@@ -255,7 +255,7 @@ class Journal:
                 pass
         os.close(self.descriptor)
 
-    def _append_line(self, line: Line) -> None:
+    def _append_line_and_sync(self, line: Line) -> None:
         data = encode(line) + b"\n"
         length = os.fstat(self.descriptor).st_size
         try:
@@ -271,7 +271,7 @@ def peek_journal(path: Path) -> tuple[JournalHeader, list[JournalEntry]]:
     """A journal's header and open entries without its lock. Raises Failure."""
     descriptor = open_trusted_journal(path)
     try:
-        return _parse_journal(path, read_journal(descriptor))
+        return _parse_header_and_entries(path, read_journal(descriptor))
     finally:
         os.close(descriptor)
 
@@ -283,7 +283,7 @@ def open_trusted_journal(path: Path) -> int:
     except OSError as error:
         raise Failure(f"{path}: the journal cannot be opened: {error.strerror}") from None
     try:
-        _check_trust(path, descriptor)
+        _refuse_untrusted_journal(path, descriptor)
     except Failure:
         os.close(descriptor)
         raise
@@ -305,7 +305,7 @@ def read_journal(descriptor: int) -> bytes:
     return b"".join(iter(lambda: os.read(descriptor, 1 << 20), b""))
 
 
-def _decode_lines(path: Path, data: bytes) -> Iterator[Line]:
+def _decode_lines_or_refuse(path: Path, data: bytes) -> Iterator[Line]:
     # what follows the last line end was never fsync'd completely, so it was never acted upon
     for number, line in enumerate(data.split(b"\n")[:-1], 1):
         try:
@@ -316,10 +316,10 @@ def _decode_lines(path: Path, data: bytes) -> Iterator[Line]:
             raise Failure(f"{path}: line {number}: the journal is damaged: {text}; {removed}") from None
 
 
-def _parse_journal(path: Path, data: bytes) -> tuple[JournalHeader, list[JournalEntry]]:
+def _parse_header_and_entries(path: Path, data: bytes) -> tuple[JournalHeader, list[JournalEntry]]:
     header: JournalHeader | None = None
     entries: dict[str, JournalEntry] = {}
-    for line in _decode_lines(path, data):
+    for line in _decode_lines_or_refuse(path, data):
         if isinstance(line, JournalHeader):
             header = line
         else:
@@ -358,18 +358,18 @@ def fold_journal_line(entries: dict[str, JournalEntry], line: Line) -> None:
     entries[entry.id] = entry
 
 
-def _check_trust(path: Path, descriptor: int) -> None:
+def _refuse_untrusted_journal(path: Path, descriptor: int) -> None:
     """What a journal says is carried out: it must be ours alone."""
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
         raise Failure(f"{path}: is not a journal of yours alone (owner or mode); not touched")
     if status.st_size > SIZE_LIMIT:
         raise Failure(f"{path}: larger than {units.format_size(SIZE_LIMIT)}; not a journal")
-    if why := _ruled_by_others_reason(path):
+    if why := _others_can_write_reason(path):
         raise Failure(f"{why}; not trusted; {ROOTS_OWN}")
 
 
-def _ruled_by_others_reason(path: Path) -> str:
+def _others_can_write_reason(path: Path) -> str:
     owner_text = known_path_writers_text(str(path.parent))
     return f"{path}: {owner_text}, who can put other journals there" if owner_text else ""
 
@@ -382,7 +382,7 @@ def sync_directory(directory: Path) -> None:
         os.close(descriptor)
 
 
-def _unwritable_failure(path: Path, error: OSError) -> Failure:
+def _cannot_write_journal(path: Path, error: OSError) -> Failure:
     return Failure(
         f"{path.parent}: the undo journal cannot be written: {error.strerror}; so nothing was changed; "
         f"{error_advice(error)}"

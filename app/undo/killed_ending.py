@@ -18,7 +18,7 @@ KILLED = "the runner was killed, or the power was cut"
 ENDED = ev.RunEnded.__struct_config__.tag
 
 
-class _Last(msgspec.Struct):
+class _LastEvent(msgspec.Struct):
     """What of a recording's last line is needed, whatever its type."""
 
     type: str
@@ -60,13 +60,13 @@ def write_ending(header: JournalHeader, undone: list[UndoneEntry]) -> None:
         os.close(descriptor)
 
 
-def _complete_length_and_last_event(descriptor: int, size: int) -> tuple[int, _Last | None]:
+def _complete_length_and_last_event(descriptor: int, size: int) -> tuple[int, _LastEvent | None]:
     """The length up to the last line end, and the last event."""
     start = max(0, size - 2 * LINE_LIMIT)
     tail = os.pread(descriptor, size - start, start)
     end = tail.rfind(b"\n") + 1
     try:
-        last = msgspec.json.decode(tail[tail.rfind(b"\n", 0, max(0, end - 1)) + 1 : end], type=_Last)
+        last = msgspec.json.decode(tail[tail.rfind(b"\n", 0, max(0, end - 1)) + 1 : end], type=_LastEvent)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return start + end, None
     return start + end, last

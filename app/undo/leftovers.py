@@ -27,13 +27,13 @@ def held_changes_line(leftover: Leftover) -> str:
         pid = leftover.header.who.pid
         return (
             f"a run is under way ({run}, pid {pid}) and holds {count_noun(count, 'change')}: "
-            f"{_settings_text(leftover)}"
+            f"{_changed_settings_text(leftover)}"
         )
     ended = f"an earlier run ({run}) ended without undoing {count_noun(count, 'change')}"
-    return f"{ended}: {_settings_text(leftover)}; see `hostdx undo`"
+    return f"{ended}: {_changed_settings_text(leftover)}; see `hostdx undo`"
 
 
-def _settings_text(leftover: Leftover) -> str:
+def _changed_settings_text(leftover: Leftover) -> str:
     if undo.is_from_earlier_boot(leftover.header.who):
         return "a reboot undid the settings; files may be left"
     settings = [_setting_text(entry) for entry in leftover.setting_entries]

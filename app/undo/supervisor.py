@@ -37,7 +37,7 @@ def main(argv: list[str]) -> int:
     os.write(1, b"r")
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     os.dup2(null, 1)
-    if _wait_for_goodbye_or_death(header.who):
+    if _wait_and_has_said_goodbye(header.who):
         return 0
     for _ in range(ROUNDS):
         journal = Journal.wait_for_lock(path)
@@ -62,9 +62,9 @@ def main(argv: list[str]) -> int:
     return 0 if all(undone.outcome.state != "failed" for undone in done) else 3
 
 
-def _wait_for_goodbye_or_death(runner: ProcessIdentity) -> bool:
+def _wait_and_has_said_goodbye(runner: ProcessIdentity) -> bool:
     """Waits until the runner says goodbye (True) or is dead (False)."""
-    pidfd = _open_pidfd(runner)
+    pidfd = _pidfd_or_none(runner)
     poll = select.poll()
     if pidfd is not None:
         poll.register(pidfd, select.POLLIN)
@@ -80,7 +80,7 @@ def _wait_for_goodbye_or_death(runner: ProcessIdentity) -> bool:
     return False
 
 
-def _open_pidfd(runner: ProcessIdentity) -> int | None:
+def _pidfd_or_none(runner: ProcessIdentity) -> int | None:
     try:
         return os.pidfd_open(runner.pid)
     except (OSError, AttributeError):

@@ -123,7 +123,7 @@ def undo_entries(journal: Journal, *, include_kept: bool = False) -> list[Undone
     rebooted = is_from_earlier_boot(journal.header.who)
     done: list[UndoneEntry] = []
     for entry in reversed(journal.open_entries):
-        outcome = _outcome_of_reboot(entry) if rebooted else None
+        outcome = _outcome_if_undone_by_reboot(entry) if rebooted else None
         if outcome is None:
             outcome = undo_entry(journal, entry)
         else:
@@ -172,20 +172,20 @@ def preview_undo(leftover: Leftover) -> list[UndoneChange]:
     rebooted = is_from_earlier_boot(leftover.header.who)
     return [
         UndoneChange(
-            title=entry.action.title, state="open", would=_foreseen_text(entry, rebooted), id=entry.id
+            title=entry.action.title, state="open", would=_planned_undo_text(entry, rebooted), id=entry.id
         )
         for entry in reversed(leftover.entries)
     ]
 
 
-def _outcome_of_reboot(entry: JournalEntry) -> UndoOutcome | None:
+def _outcome_if_undone_by_reboot(entry: JournalEntry) -> UndoOutcome | None:
     if effects.survives_reboot(entry.action):
         return None
     return UndoOutcome("reverted", "the reboot has undone it")
 
 
-def _foreseen_text(entry: JournalEntry, rebooted: bool) -> str:
-    if rebooted and _outcome_of_reboot(entry) is not None:
+def _planned_undo_text(entry: JournalEntry, rebooted: bool) -> str:
+    if rebooted and _outcome_if_undone_by_reboot(entry) is not None:
         return "forget it: the reboot has undone it"
     action = entry.action
     if action.kind == "attribute":

@@ -113,11 +113,11 @@ def _collect_output_errors_and_problem(
                 child.wait(max(0.05, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
                 problem = "timeout"
-        _end_child(child)
+        _kill_process_group(child)
     return bytes(out), bytes(err), problem
 
 
-def _end_child(child: subprocess.Popen[bytes]) -> None:
+def _kill_process_group(child: subprocess.Popen[bytes]) -> None:
     """Kills what is left of the command's process group; one that the kernel holds is left behind."""
     if child.returncode is None:
         try:

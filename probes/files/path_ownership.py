@@ -33,7 +33,7 @@ def find_path_writers(path: str) -> PathWriters:
     unknown = ""
     devices: set[int] = set()
     try:
-        for place, status in _directories_on_the_way(path):
+        for place, status in _paths_and_status_on_way(path):
             writers = other_writers(
                 status, place, renames_only=True, file_system=status.st_dev not in devices
             )
@@ -57,7 +57,7 @@ def find_root_objection(path: str) -> str:
     return find_path_writers(path).objection
 
 
-def _directories_on_the_way(directory: str) -> Iterator[tuple[str, os.stat_result]]:
+def _paths_and_status_on_way(directory: str) -> Iterator[tuple[str, os.stat_result]]:
     """Every directory that is passed on the way to it, over its links, and itself."""
     at, links = "/", 0
     todo = directory.split("/")[::-1]

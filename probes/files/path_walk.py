@@ -49,7 +49,7 @@ def locate_name(path: str) -> FolderAndName:
     OSError, ValueError.
     """
     todo = path.split("/")[::-1]
-    at = _open_folder("/" if path.startswith("/") else ".", None)
+    at = _open_folder_no_link("/" if path.startswith("/") else ".", None)
     links = 0
     try:
         while True:
@@ -73,11 +73,11 @@ def locate_name(path: str) -> FolderAndName:
                 target = os.readlink(part, dir_fd=at)
                 todo += target.split("/")[::-1]
                 if target.startswith("/"):
-                    at = _open_below(at, "/")
+                    at = _open_below_and_close(at, "/")
             elif last:
                 return FolderAndName(os.dup(at), part or ".", others_may_write=not trusted)
             else:
-                at = _open_below(at, part)
+                at = _open_below_and_close(at, part)
     finally:
         os.close(at)
 
@@ -87,11 +87,11 @@ def _only_caller_writes(folder: int) -> bool:
     return not other_writers(os.fstat(folder), f"/proc/self/fd/{folder}").objection
 
 
-def _open_below(at: int, part: str) -> int:
-    below = _open_folder(part, at)
+def _open_below_and_close(at: int, part: str) -> int:
+    below = _open_folder_no_link(part, at)
     os.close(at)
     return below
 
 
-def _open_folder(part: str, at: int | None) -> int:
+def _open_folder_no_link(part: str, at: int | None) -> int:
     return os.open(part, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)

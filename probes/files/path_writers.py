@@ -61,7 +61,7 @@ def other_writers(
     if renames_only and stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX:
         return PathWriters()
     try:
-        access, default, nfs4 = (_read_attribute(path, name) for name in (_ACCESS, _DEFAULT, _NFS4))
+        access, default, nfs4 = (_read_acl_or_empty(path, name) for name in (_ACCESS, _DEFAULT, _NFS4))
     except OSError as error:
         return PathWriters("", f"has access rights that cannot be read ({error.strerror})")
     try:
@@ -87,7 +87,7 @@ def _may_be_written_phrase(mode: int, gid: int, *, has_acl: bool) -> str:
     if mode & stat.S_IWOTH:
         return "may be written to by everybody"
     if mode & stat.S_IWGRP and not has_acl:  # with an ACL these bits are its mask
-        return _describe_group(gid)
+        return _group_writes_phrase(gid)
     return ""
 
 
@@ -106,9 +106,9 @@ def _writers_by_posix_acl(acl: bytes, gid: int) -> Iterator[str]:
         if tag == _USER and number not in (0, os.geteuid()):
             yield f"may be written to by {_describe_user(number)}"
         elif tag == _GROUP_OBJ:
-            yield _describe_group(gid)
+            yield _group_writes_phrase(gid)
         elif tag == _GROUP:
-            yield _describe_group(number)
+            yield _group_writes_phrase(number)
         elif tag == _OTHER:
             yield "may be written to by everybody"
 
@@ -129,14 +129,14 @@ def _writers_by_nfs4_acl(acl: bytes, gid: int) -> Iterator[str]:
         if kind != _NFS4_ALLOW or flags & _NFS4_INHERIT_ONLY or not allowed & _NFS4_WRITES:
             continue
         if name == "GROUP@":
-            yield _describe_group(gid)
+            yield _group_writes_phrase(gid)
         elif name == "EVERYONE@":
             yield "may be written to by everybody"
         elif name.partition("@")[0] not in ("", "root", "0") and name not in _NFS4_ROOTS:
             yield f"may be written to by {name}"
 
 
-def _read_attribute(path: str, name: str) -> bytes:
+def _read_acl_or_empty(path: str, name: str) -> bytes:
     """Raises OSError where it is there and cannot be read."""
     try:
         return os.getxattr(path, name)[:_MAX_ACL_BYTES]
@@ -146,15 +146,15 @@ def _read_attribute(path: str, name: str) -> bytes:
         raise
 
 
-def _describe_group(gid: int) -> str:
+def _group_writes_phrase(gid: int) -> str:
     """Empty for group 0 without members. Of another group a server may know members that are not listed here."""
-    members = _list_members(gid, primary=gid == 0)
+    members = _other_members(gid, primary=gid == 0)
     if gid == 0 and not members:
         return ""
     return f"may be written to by group {gid}" + (f" ({', '.join(members[:3])})" if members else "")
 
 
-def _list_members(gid: int, *, primary: bool) -> list[str]:
+def _other_members(gid: int, *, primary: bool) -> list[str]:
     """Its members but root and the caller; with `primary` also those whose first group it is (reads all users)."""
     try:
         member_names = list(grp.getgrgid(gid).gr_mem)
@@ -175,7 +175,7 @@ def _describe_user(uid: int) -> str:
 
 def _writers_by_file_system(device: int) -> PathWriters:
     """Of a FUSE mount its user rules all that it shows; a server that shows no rights is not known."""
-    kind, options = _find_mount(device)
+    kind, options = _mount_type_and_options(device)
     if kind.startswith("fuse") and kind != "fusectl":
         user = next((o.partition("=")[2] for o in options if o.startswith("user_id=")), "")
         if user not in ("", "0") and user != str(os.geteuid()):
@@ -190,7 +190,7 @@ def _writers_by_file_system(device: int) -> PathWriters:
     return PathWriters()
 
 
-def _find_mount(device: int) -> tuple[str, tuple[str, ...]]:
+def _mount_type_and_options(device: int) -> tuple[str, tuple[str, ...]]:
     """The file system's type and its options, by its device number; empty where no mount of ours has it."""
     number = f"{os.major(device)}:{os.minor(device)}"
     try:

@@ -37,10 +37,10 @@ class Inode(msgspec.Struct, frozen=True):
 
 def inode_of(fd: int) -> Inode:
     status = os.fstat(fd)
-    return Inode(status.st_dev, status.st_ino, _born_ns(fd))
+    return Inode(status.st_dev, status.st_ino, _birth_time_ns(fd))
 
 
-def _born_ns(fd: int) -> int | None:
+def _birth_time_ns(fd: int) -> int | None:
     call = getattr(ctypes.CDLL(None), "statx", None)  # glibc 2.28; an older C library has none
     answer = ctypes.create_string_buffer(_STATX_BYTES)
     if call is None or call(fd, b"", _AT_EMPTY_PATH, _STATX_BTIME, answer) != 0:
@@ -109,11 +109,11 @@ class PrivateDirectory:
             os.close(fd)
 
 
-def _delete_tree(directory: int, device: int, shown: str, depth: int) -> Iterator[int]:
+def _delete_tree(directory: int, device: int, shown_path: str, depth: int) -> Iterator[int]:
     if os.fstat(directory).st_dev != device:
-        raise OSError(f"{shown}: something is mounted on it; `umount` it, then `hostdx undo`")
+        raise OSError(f"{shown_path}: something is mounted on it; `umount` it, then `hostdx undo`")
     if depth == 0:
-        raise OSError(f"{shown}: nested deeper than anything hostdx makes; not touched")
+        raise OSError(f"{shown_path}: nested deeper than anything hostdx makes; not touched")
     with os.scandir(directory) as entries:
         names = [entry.name for entry in entries]
     for name in names:
@@ -122,7 +122,7 @@ def _delete_tree(directory: int, device: int, shown: str, depth: int) -> Iterato
             if stat.S_ISDIR(status.st_mode):
                 below = os.open(name, HOLD, dir_fd=directory)
                 try:
-                    yield from _delete_tree(below, device, f"{shown}/{name}", depth - 1)
+                    yield from _delete_tree(below, device, f"{shown_path}/{name}", depth - 1)
                 finally:
                     os.close(below)
                 os.rmdir(name, dir_fd=directory)

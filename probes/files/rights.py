@@ -69,10 +69,10 @@ def explain_denied_read(path: str, local: str, source: str) -> Absent:
             return Absent(f"{path}: {lacks}, the container may not read it", "container", source)
         why = "a dropped capability, a security module or kernel lockdown"
         return Absent(f"{path}: {lacks} ({why})", "permission", source)
-    return Absent(f"{path}: needs {right or _needed_right_by_mode(local)}", "permission", source)
+    return Absent(f"{path}: needs {right or _right_to_read_by_mode(local)}", "permission", source)
 
 
-def _needed_right_by_mode(local: str) -> str:
+def _right_to_read_by_mode(local: str) -> str:
     try:
         status = os.stat(local)
     except (OSError, ValueError):

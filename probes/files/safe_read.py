@@ -70,15 +70,15 @@ class FileTooLarge(OSError):
 def read_regular(path: str, limit_bytes: int, *, follow: bool = True) -> bytes:
     """The whole of a regular file, at most `limit_bytes`; nothing else is opened. `follow`: a link at its end too."""
     flags = os.O_PATH | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
-    return _read_descriptor(reopen_regular(os.open(path, flags), path), limit_bytes, path)
+    return _read_limited_and_close(reopen_regular(os.open(path, flags), path), limit_bytes, path)
 
 
 def read_trusted_file(path: str | os.PathLike[str], limit_bytes: int) -> bytes:
     """The whole of a file that a person named, by no link of another's; at most `limit_bytes`."""
-    return _read_descriptor(open_trusted_regular(path), limit_bytes, os.fspath(path))
+    return _read_limited_and_close(open_trusted_regular(path), limit_bytes, os.fspath(path))
 
 
-def _read_descriptor(fd: int, limit_bytes: int, path: str) -> bytes:
+def _read_limited_and_close(fd: int, limit_bytes: int, path: str) -> bytes:
     try:
         chunks: list[bytes] = []
         size = 0

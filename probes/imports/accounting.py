@@ -93,14 +93,14 @@ def numeric_fields(source: ImportSource, account: FieldAccount, result: ImportRe
     if account.form == "columns":
         return list(_left_out_columns(result))[:_MAX_FIELDS]
     names: dict[str, None] = {}
-    for field, _ in _csv_values(source, account) if account.form == "csv" else _json_values(source):
+    for field, _ in _csv_numbers(source, account) if account.form == "csv" else _json_numbers(source):
         if len(names) >= _MAX_FIELDS:
             break
         names[field] = None
     return list(names)
 
 
-def _json_values(source: ImportSource) -> Iterator[tuple[str, float]]:
+def _json_numbers(source: ImportSource) -> Iterator[tuple[str, float]]:
     try:
         for _, _, document in json_text.iterate_documents(source.data, object, source.name):
             yield from _numbers_with_paths(document, "")
@@ -119,7 +119,7 @@ def _numbers_with_paths(value: object, path: str) -> Iterator[tuple[str, float]]
         yield path, read
 
 
-def _csv_values(source: ImportSource, account: FieldAccount) -> Iterator[tuple[str, float]]:
+def _csv_numbers(source: ImportSource, account: FieldAccount) -> Iterator[tuple[str, float]]:
     heading: Sequence[str] = ()
     try:
         for row, cells in enumerate(csv.reader(source.read_lines(), delimiter=account.delimiter)):

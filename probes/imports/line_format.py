@@ -350,7 +350,7 @@ class _LineReader:
         form = self.form
         self._add_derived_figures()
         measured = [block for block in self.blocks if block.figures]
-        measures = list(_merge_repeated(form, self._make_measures(measured)))
+        measures = list(_merge_figures(form, self._make_measures(measured)))
         if not measures:
             raise ImportRefusedError(f"{form.tool}: {form.nothing[0]}", form.nothing[1])
         troubles = [
@@ -420,7 +420,7 @@ class _LineReader:
                 yield OmittedFields(name=name, reason=column.left_out if column else UNKNOWN_REASON)
 
 
-def _merge_repeated(form: LineFormat, measures: Iterable[ImportedMeasure]) -> Iterator[ImportedMeasure]:
+def _merge_figures(form: LineFormat, measures: Iterable[ImportedMeasure]) -> Iterator[ImportedMeasure]:
     """The same figure once more is a repetition, a newer one, or another, as the format says."""
     if form.repeated == "apart":
         yield from measures

@@ -195,12 +195,12 @@ class CommandSeriesSums:
         self.clock = SampleClock()
         self._at_s: list[float] = []
         self._values: dict[tuple[str, str], defaultdict[str, defaultdict[int, float]]] = {}
-        self._time_text = ""
+        self._measuring_and_other_time = ""
 
     def begin_sample(self, time_text: str) -> float:
         """Return its time; lines of the same text are one sample. A number is of seconds since 1970."""
-        if time_text != self._time_text or not self._at_s:
-            self._time_text = time_text
+        if time_text != self._measuring_and_other_time or not self._at_s:
+            self._measuring_and_other_time = time_text
             epoch_s = parse_number(time_text)
             at_s = self.clock.read(time_text) if epoch_s is None else self.clock.read_epoch(epoch_s)
             self._at_s.append(float(len(self._at_s)) if at_s is None else at_s)

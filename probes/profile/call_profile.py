@@ -86,10 +86,10 @@ class ProcessMaps:
                 return self._numbered_frame(mapping.path, address - mapping.start + mapping.offset)
         return None
 
-    def _numbered_frame(self, path: str, place: int) -> Frame | None:
+    def _numbered_frame(self, path: str, offset: int) -> Frame | None:
         if path not in self.files and len(self.files) >= MAX_FILES:
             return None
-        return (self.files.setdefault(path, len(self.files)), place)
+        return (self.files.setdefault(path, len(self.files)), offset)
 
     def stack_of(self, sample: SampleRecord) -> Stack:
         """A caller's address is where it goes on: the call itself stands before it."""
@@ -97,7 +97,7 @@ class ProcessMaps:
         return tuple(frame for frame in reversed(frames) if frame is not None)
 
 
-class _Away(NamedTuple):
+class _ThreadAway(NamedTuple):
     """A thread that left a CPU, or (`back`) came back to one at that time."""
 
     at_ns: int
@@ -116,7 +116,7 @@ class CallChainFold:
         self.lost = 0
         self.dropped_s = 0.0  # of stacks that were too many
         self._tick_s = 1 / hertz
-        self._away: dict[int, _Away] = {}
+        self._away: dict[int, _ThreadAway] = {}
         self._sighted: deque[tuple[int, int]] = deque(maxlen=MAX_SIGHTED)  # by the clock: who, when
         self._ended_threads: list[int] = []
         self._began_ns = 0
@@ -150,13 +150,13 @@ class CallChainFold:
                 self._away.pop(leaves, None)
                 if self.maps.is_of_command(record.pid) and not state & _DEAD:
                     kind = OFF if state & _ASLEEP else RUNNABLE
-                    self._away[leaves] = _Away(record.at_ns, kind, self.maps.stack_of(record))
+                    self._away[leaves] = _ThreadAway(record.at_ns, kind, self.maps.stack_of(record))
         if window.ended_ns:
             near_ns = self._began_ns - self._tick_s * 1e9
             ran = {tid for tid, at_ns in self._sighted if near_ns <= at_ns <= window.ended_ns}
             for tid, away in self._away.items():
                 if not (tid in ran if away.at_ns < self._began_ns else away.back):
-                    self._count_away(away, window.ended_ns)
+                    self._add_time_away(away, window.ended_ns)
             while self._sighted and self._sighted[0][1] <= window.ended_ns:
                 self._sighted.popleft()
             for tid in self._ended_threads:
@@ -166,10 +166,10 @@ class CallChainFold:
     def _note_thread_is_back(self, tid: int, at_ns: int) -> None:
         if (away := self._away.get(tid)) is not None:
             if not away.back or away.at_ns < self._began_ns:
-                self._count_away(away, at_ns)
+                self._add_time_away(away, at_ns)
             self._away[tid] = away._replace(at_ns=at_ns, back=True)
 
-    def _count_away(self, away: _Away, until_ns: int) -> None:
+    def _add_time_away(self, away: _ThreadAway, until_ns: int) -> None:
         self._add_seconds(away.kind, away.stack, max(0, until_ns - max(away.at_ns, self._began_ns)) / 1e9)
 
     def _add_seconds(self, kind: str, stack: Stack, seconds: float) -> None:
@@ -212,10 +212,10 @@ class CallProfile:
         self._clock.hold_ring_bytes()
         self._switches_per_group.hold_ring_bytes(last=last)
         if self._clock.held_bytes + self._switches_per_group.held_bytes > HELD_BYTES:
-            self._fold_oldest()
+            self._fold_oldest_window()
         self.due = next_look_due_s(time.process_time() - cost)
 
-    def _fold_oldest(self) -> None:
+    def _fold_oldest_window(self) -> None:
         """The clock's first: it tells what lies where."""
         self.fold.fold_clock(self._clock.take_oldest_window().records)
         self.fold.fold_switches(self._switches_per_group.take_oldest_window())
@@ -226,7 +226,7 @@ class CallProfile:
             return None
         self.take_samples(last=True)
         while self._clock:
-            self._fold_oldest()
+            self._fold_oldest_window()
         fold, scale = self.fold, self._switches_per_group.scale
         stacks = [
             (kind, stack, seconds * (1.0 if kind == ON else scale))

@@ -52,13 +52,13 @@ class LockWaitFold:
                 if begins:  # a mutex is told again when spinning for it was in vain
                     self._since.setdefault((record.tid, lock), (record.at_ns, kind, path))
                 elif begins is not None:
-                    self._end_wait(record.tid, lock, record.at_ns)
+                    self._end_wait_and_note_holder(record.tid, lock, record.at_ns)
         if window.ended_ns:  # nothing is told from here on: who waits has waited until now
             for began_ns, kind, path in self._since.values():
                 self._add_wait((kind, path, ()), window.ended_ns - began_ns)
             self._since.clear()
 
-    def _end_wait(self, tid: int, lock: int, at_ns: int) -> None:
+    def _end_wait_and_note_holder(self, tid: int, lock: int, at_ns: int) -> None:
         began_ns, kind, path = self._since.pop((tid, lock), (0, 0, ()))
         if not path:
             return

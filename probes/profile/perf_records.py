@@ -76,7 +76,7 @@ def parse_records(data: bytes, *, with_tracepoint_data: bool = False) -> Iterato
             record = (
                 _parse_sample(body, with_tracepoint_data)
                 if kind == _SAMPLE
-                else _parse_other(kind, misc, body)
+                else _parse_mapping_or_name(kind, misc, body)
             )
         except struct.error:
             continue
@@ -108,7 +108,7 @@ def _parse_sample(body: bytes, with_tracepoint_data: bool) -> SampleRecord | Non
     return SampleRecord(pid, tid, at_ns, chain, data)
 
 
-def _parse_other(kind: int, misc: int, body: bytes) -> Record | None:
+def _parse_mapping_or_name(kind: int, misc: int, body: bytes) -> Record | None:
     _, _, at_ns = _WHO.unpack_from(body, len(body) - _WHO.size if len(body) >= _WHO.size else len(body))
     if kind == _MMAP2:
         of, _, start, length, offset = struct.unpack_from("=IIQQQ", body)

@@ -36,12 +36,12 @@ def tracepoint_numbers(names: tuple[str, ...], folders: tuple[str, ...] = MOUNTE
             folder = os.open(f"{place}/events", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError:
             continue
-        return _read_event_ids(folder, "", names)
-    mount = _mount_tracefs_detached() if folders == MOUNTED and os.geteuid() == 0 else -1
-    return _read_event_ids(mount, "events/", names) if mount >= 0 else {}
+        return _ids_if_layout_known(folder, "", names)
+    mount = _detached_tracefs_fd() if folders == MOUNTED and os.geteuid() == 0 else -1
+    return _ids_if_layout_known(mount, "events/", names) if mount >= 0 else {}
 
 
-def _read_event_ids(folder: int, below: str, names: tuple[str, ...]) -> dict[str, int]:
+def _ids_if_layout_known(folder: int, below: str, names: tuple[str, ...]) -> dict[str, int]:
     numbers: dict[str, int] = {}
     try:
         for name in names:
@@ -65,7 +65,7 @@ def _read_text_at(folder: int, name: str) -> str:
         os.close(file)
 
 
-def _mount_tracefs_detached() -> int:
+def _detached_tracefs_fd() -> int:
     """The descriptor of tracefs, mounted nowhere; -1 where the kernel refuses."""
     call = ctypes.CDLL(None, use_errno=True).syscall
     call.restype = ctypes.c_long
@@ -152,7 +152,7 @@ class SampledWindowReader(RingReader):
         self._fresh = True  # the next taking is a window's first
 
     def start(self) -> None:
-        self._enable_rings()
+        self._enable_and_refill_rings()
         self._first_ns = self._began_ns = time.monotonic_ns()
 
     def hold_ring_bytes(self, *, last: bool = False) -> None:
@@ -166,12 +166,12 @@ class SampledWindowReader(RingReader):
                 over, until_ns = True, min(until_ns, last_ns)
         self._hold_bytes(self._began_ns if self._fresh else 0, until_ns, until_ns if over else 0, parts)
         self._fresh = over
-        self._enable_rings()
+        self._enable_and_refill_rings()
         if over:
             self._seen_ns += until_ns - self._began_ns
             self._began_ns = time.monotonic_ns()
 
-    def _enable_rings(self) -> None:
+    def _enable_and_refill_rings(self) -> None:
         for n, ring in enumerate(self.rings):
             ring.enable_for(self._samples - max(0, self._left[n]))
             self._left[n] = self._samples

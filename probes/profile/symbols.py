@@ -24,7 +24,7 @@ MAX_NAME_BYTES = 512
 _SYMTAB, _DYNSYM, _LOAD, _FUNCTION, _IFUNC = 2, 11, 1, 2, 10
 
 
-class _Segment(NamedTuple):
+class _ElfSegment(NamedTuple):
     offset: int
     address: int
     length: int
@@ -67,19 +67,19 @@ class ElfSymbols:
         )
         return None if address is None else self._names.name(address)
 
-    def _read_part(self, offset: int, length: int) -> bytes:
+    def _read_range(self, offset: int, length: int) -> bytes:
         if offset < 0 or length < 0 or offset + length > self._bytes:
             raise ValueError("outside of the file")
         return os.pread(self._file, length, offset)
 
-    def _read_segments_and_symbols(self) -> tuple[list[_Segment], list[tuple[int, int, str]]]:
-        ident = self._read_part(0, 16)
+    def _read_segments_and_symbols(self) -> tuple[list[_ElfSegment], list[tuple[int, int, str]]]:
+        ident = self._read_range(0, 16)
         if ident[:4] != b"\x7fELF" or ident[4] not in (1, 2) or ident[5] not in (1, 2):
             raise ValueError("no ELF file")
         self._order, self._wide = "<" if ident[5] == 1 else ">", ident[4] == 2
         # From byte 16: type, machine, version, entry, segments, sections, flags, size, 2 x (size, count), names
         head = struct.Struct(f"{self._order}HHI{'QQQ' if self._wide else 'III'}IHHHHHH")
-        fields = head.unpack(self._read_part(16, head.size))
+        fields = head.unpack(self._read_range(16, head.size))
         segments_at, sections_at, (segment_size, segments, section_size, sections) = (
             fields[4],
             fields[5],
@@ -89,23 +89,23 @@ class ElfSymbols:
         tables = list(self._symbol_tables(sections_at, section_size, min(sections, MAX_HEADERS)))
         for kind in (_SYMTAB, _DYNSYM):
             for table_kind, table, strings in tables:
-                if table_kind == kind and (symbols := list(self._function_symbols(table, strings))):
+                if table_kind == kind and (symbols := list(self._address_size_and_name(table, strings))):
                     return loads, symbols
         return loads, []
 
-    def _load_segments(self, at: int, size: int, count: int) -> Iterator[_Segment]:
+    def _load_segments(self, at: int, size: int, count: int) -> Iterator[_ElfSegment]:
         form = struct.Struct(self._order + ("IIQQQQQQ" if self._wide else "IIIIIIII"))
         for n in range(count):
-            fields = form.unpack(self._read_part(at + n * size, form.size))
+            fields = form.unpack(self._read_range(at + n * size, form.size))
             kind, offset, address = (fields[0], fields[2], fields[3]) if self._wide else fields[:3]
             length = fields[5] if self._wide else fields[4]
             if kind == _LOAD:
-                yield _Segment(offset, address, length)
+                yield _ElfSegment(offset, address, length)
 
     def _symbol_tables(self, at: int, size: int, count: int) -> Iterator[tuple[int, bytes, bytes]]:
         """The symbol tables with their strings."""
         form = struct.Struct(self._order + ("IIQQQQIIQQ" if self._wide else "IIIIIIIIII"))
-        heads = [form.unpack(self._read_part(at + n * size, form.size)) for n in range(count)]
+        heads = [form.unpack(self._read_range(at + n * size, form.size)) for n in range(count)]
         entry = 24 if self._wide else 16
         for head in heads:
             if head[1] in (_SYMTAB, _DYNSYM) and head[6] < len(heads):
@@ -113,11 +113,11 @@ class ElfSymbols:
                 symbols = min(head[5], MAX_SYMBOLS * entry)
                 yield (
                     head[1],
-                    self._read_part(head[4], symbols),
-                    self._read_part(strings[4], min(strings[5], MAX_STRING_BYTES)),
+                    self._read_range(head[4], symbols),
+                    self._read_range(strings[4], min(strings[5], MAX_STRING_BYTES)),
                 )
 
-    def _function_symbols(self, table: bytes, strings: bytes) -> Iterator[tuple[int, int, str]]:
+    def _address_size_and_name(self, table: bytes, strings: bytes) -> Iterator[tuple[int, int, str]]:
         form = struct.Struct(self._order + ("IBBHQQ" if self._wide else "IIIBBH"))
         for fields in form.iter_unpack(table[: len(table) // form.size * form.size]):
             if self._wide:
@@ -175,7 +175,7 @@ class FrameNames:
             if path.startswith(JITTED):
                 return SymbolRanges(
                     parse_perf_map(
-                        _read_user_text(f"{self._maps}/perf-{int(path[len(JITTED) :])}.map", own=True)
+                        _read_user_text(f"{self._maps}/perf-{int(path[len(JITTED) :])}.map", only_own=True)
                     )
                 )
             return ElfSymbols(path)
@@ -187,7 +187,7 @@ def parse_kallsyms(text: str) -> Iterator[tuple[int, int, str]]:
     """Functions of /proc/kallsyms: `ffffffff81000000 T name [module]`; all 0 where kptr_restrict hides them."""
     for line in text.splitlines()[:MAX_LINES]:
         words = line.split(None, 3)
-        if len(words) >= 3 and words[1] in "tTwW" and (start := _parse_hexadecimal(words[0])):
+        if len(words) >= 3 and words[1] in "tTwW" and (start := _hexadecimal_or_zero(words[0])):
             yield start, 0, words[2]
 
 
@@ -197,8 +197,8 @@ def parse_perf_map(text: str) -> Iterator[tuple[int, int, str]]:
         words = line.split(None, 2)
         if (
             len(words) == 3
-            and (start := _parse_hexadecimal(words[0]))
-            and (size := _parse_hexadecimal(words[1]))
+            and (start := _hexadecimal_or_zero(words[0]))
+            and (size := _hexadecimal_or_zero(words[1]))
         ):
             yield start, size, words[2]
 
@@ -209,18 +209,18 @@ def clean_symbol_name(name: str) -> str:
     return shown or "?"
 
 
-def _parse_hexadecimal(word: str) -> int:
+def _hexadecimal_or_zero(word: str) -> int:
     try:
         return int(word, 16) if len(word) <= 18 else 0
     except ValueError:
         return 0
 
 
-def _read_user_text(path: str, *, own: bool = False) -> str:
-    """Raises OSError. `own`: of the user that runs this alone; anybody can write into /tmp."""
+def _read_user_text(path: str, *, only_own: bool = False) -> str:
+    """Raises OSError. `only_own`: of the user that runs this alone; anybody can write into /tmp."""
     file = open_trusted_regular(path)
     try:
-        if own and os.fstat(file).st_uid != os.geteuid():
+        if only_own and os.fstat(file).st_uid != os.geteuid():
             raise OSError("of another user")
         data = bytearray()  # a read of kallsyms gives 4 KiB, however much is asked
         while len(data) < MAX_BYTES and (more := os.read(file, 1 << 20)):

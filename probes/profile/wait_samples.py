@@ -49,7 +49,7 @@ class WaitSample(NamedTuple):
 _Kind: TypeAlias = tuple[str, int, str, tuple[str, ...]]  # state, call, place, stack
 
 
-class _Thread:
+class _SampledThread:
     def __init__(self, proc: str, pid: int, tid: str, names: Sequence[str]) -> None:
         self.files: dict[str, int] = {}
         for name in names:
@@ -77,7 +77,7 @@ class WaitSamples:
         self._proc = proc
         self._names = ("stat", "syscall", "wchan", *(["stack"] if stacks else []))
         self._pids: Sequence[int] = ()
-        self._threads: dict[tuple[int, str], _Thread] = {}
+        self._threads: dict[tuple[int, str], _SampledThread] = {}
         self._order: list[tuple[int, str]] = []
         self._at = 0
         self._thread_counts: dict[int, int] = {}
@@ -133,7 +133,7 @@ class WaitSamples:
         if thread is None:
             if len(self._threads) >= 2 * MAX_THREADS:  # open files are bounded too
                 self._threads.pop(next(iter(self._threads))).close()
-            thread = self._threads[key] = _Thread(self._proc, *key, self._names)
+            thread = self._threads[key] = _SampledThread(self._proc, *key, self._names)
         fields = thread.read("stat").rpartition(b") ")[2].split(None, 18)
         state = fields[0].decode("ascii", "replace") if fields else ""
         if (
@@ -151,7 +151,7 @@ class WaitSamples:
             stack_functions(stack),
         )
 
-    def _add_samples(self, kinds: Sequence[_Kind], passed: float, each: float) -> None:
+    def _add_samples(self, kinds: Sequence[_Kind], passed_s: float, threads_a_sample: float) -> None:
         sleeping = [kind for kind in kinds if kind[0] == "S"]
         others = [kind for kind in sleeping if kind[2] not in (*FOR_CHILDREN, MUTEX)] or sleeping
         busy = any(kind[0] in ("R", "D") for kind in kinds)
@@ -160,10 +160,10 @@ class WaitSamples:
             if kind[0] in ("D", "S") and (
                 kind in self._seconds_by_kind or len(self._seconds_by_kind) < MAX_KINDS
             ):
-                self._seconds_by_kind.setdefault(kind, [0.0, 0.0])[0] += passed * each
+                self._seconds_by_kind.setdefault(kind, [0.0, 0.0])[0] += passed_s * threads_a_sample
         for kind in others if not busy else ():
             if kind in self._seconds_by_kind:
-                self._seconds_by_kind[kind][1] += passed / len(others)
+                self._seconds_by_kind[kind][1] += passed_s / len(others)
 
     def wait_rows(self, asleep_s: float | None) -> list[WaitSample]:
         """Divides `asleep_s`, the exact thread seconds of all waits; None: as sampled."""

@@ -71,23 +71,23 @@ class AskingHost(Host):
             # as in a sosreport: with its warnings, and also where its status says that something is wrong
             return run_command(argv, min(program.timeout_s, left_s), any_status=True, with_errors=True)
 
-        calls = [*self._program_calls()]
+        calls = [*self._programs_to_ask()]
         with ThreadPoolExecutor(AT_ONCE) as pool:
             answers = [*pool.map(ask, calls)]
         for (program, argv), answer in zip(calls, answers, strict=True):
             if isinstance(answer, str):
-                self._take_output(program, argv, answer.rstrip("\n"))
+                self._keep_output_at_path(program, argv, answer.rstrip("\n"))
         hung = (a for a in answers if isinstance(a, Absent) and a.kind == "timeout")
         return tuple({answer.source.split(" ")[0]: answer for answer in hung}.values())
 
-    def _take_output(self, program: AskedProgram, argv: tuple[str, ...], text: str) -> str:
+    def _keep_output_at_path(self, program: AskedProgram, argv: tuple[str, ...], text: str) -> str:
         """Return the path at which it is read from now on."""
         path = f"{FOLDER}/{program.folder}/{captured_file_name(argv)}"
         self._outputs[path], self._commands[path] = text, " ".join(argv)
         self._paths[path.rpartition("/")[2]] = path
         return path
 
-    def _program_calls(self) -> Iterator[tuple[AskedProgram, tuple[str, ...]]]:
+    def _programs_to_ask(self) -> Iterator[tuple[AskedProgram, tuple[str, ...]]]:
         is_root = os.geteuid() == 0
         for program in load_programs():
             if (program.root and not is_root) or not any(map(self.glob_paths, program.needs)):

@@ -72,7 +72,7 @@ class Host:
         file system, the /proc files of another process, the sysfs files of a dying device.
         """
         try:
-            self._check_time(path)
+            self._raise_if_out_of_time(path)
             if may_hang:
                 asked = self._guarded.ask_child("text", path, root=self.root or "", limit_bytes=limit_bytes)
                 note_read(path)
@@ -119,7 +119,7 @@ class Host:
     def list_names(self, path: str, *, may_hang: bool = False) -> tuple[str, ...] | Absent:
         """Return the names in a directory, sorted."""
         try:
-            self._check_time(path)
+            self._raise_if_out_of_time(path)
             names: list[str]
             if may_hang:
                 names = cast(list[str], self._guarded.ask_child("listing", path, root=self.root or ""))
@@ -155,7 +155,7 @@ class Host:
     def resolve_path(self, path: str, *, may_hang: bool = False) -> str | Absent:
         """Return the host path of an existing file, without symlinks."""
         try:
-            self._check_time(path)
+            self._raise_if_out_of_time(path)
             if may_hang and self.live:
                 return cast(str, self._guarded.ask_child("real", path))
             if self.root is None:
@@ -169,7 +169,7 @@ class Host:
         `list_names` give the reason.
         """
         try:
-            self._check_time(path)
+            self._raise_if_out_of_time(path)
             if may_hang:
                 return bool(self._guarded.ask_child("exists", path, root=self.root or ""))
             os.stat(self._to_local(path))
@@ -183,7 +183,7 @@ class Host:
         through the child: NFS hangs.
         """
         if not self.live:
-            return self.compute_once(_parse_captured_df).get(
+            return self.compute_once(_usage_by_mountpoint).get(
                 path, Absent(f"how full {path} was is not captured", "captured", path)
             )
         try:
@@ -197,7 +197,7 @@ class Host:
         """Return existing paths that match, sorted: `*`, `?`, `[...]` within one name; hidden names by a dot."""
         folder, _, last = pattern.rpartition("/")
         if folder == f"{sosreport.FOLDER}/*":  # many rules ask for outputs: their folders are listed once
-            outputs = {} if self.live else self.compute_once(_find_captured_outputs)
+            outputs = {} if self.live else self.compute_once(_captured_output_paths)
             return tuple(sorted(path for name, path in outputs.items() if matches_glob(name, last)))
         # What has no pattern is looked at once, at its end: absent hardware costs one call.
         paths, plain = [""], ""
@@ -213,7 +213,7 @@ class Host:
             ]
             plain = ""
         if plain:
-            paths = [f"{base}{plain}" for base in paths if self._path_exists(f"{base}{plain}")]
+            paths = [f"{base}{plain}" for base in paths if self._is_there_or_link(f"{base}{plain}")]
         return tuple(sorted(path or "/" for path in paths))
 
     def read_command(self, *argv: str, timeout_s: float = 2.0, any_status: bool = False) -> str | Absent:
@@ -227,7 +227,7 @@ class Host:
             out = run_command(argv, timeout_s, any_status=any_status)
             return out if isinstance(out, Absent) else out.rstrip("\n")
         source = " ".join(argv)
-        if not self.compute_once(_find_captured_outputs):
+        if not self.compute_once(_captured_output_paths):
             return Absent(f"a captured tree holds no output of {source}", "captured", source)
         if (path := self.captured_output_path_or_command(source)).startswith("/"):
             return self.read_file_text(path, 8 << 20)
@@ -235,7 +235,7 @@ class Host:
 
     def captured_output_path_or_command(self, command: str) -> str:
         """Return the file that holds the command's output in a captured tree, else the command itself."""
-        outputs = {} if self.live else self.compute_once(_find_captured_outputs)
+        outputs = {} if self.live else self.compute_once(_captured_output_paths)
         return outputs.get(sosreport.captured_file_name(tuple(command.split(" "))), command)
 
     def compute_once(self, fn: Callable[[Host], T]) -> T:
@@ -289,12 +289,12 @@ class Host:
         """End the child process, if one was started. The host can still be read."""
         self._guarded.close()
 
-    def _check_time(self, path: str) -> None:
+    def _raise_if_out_of_time(self, path: str) -> None:
         if self.is_out_of_time:
             raise OutOfTime(errno.ETIME, os.strerror(errno.ETIME), path)
 
     def _to_local(self, path: str, *, last: bool = True) -> str:
-        self._check_time(path)
+        self._raise_if_out_of_time(path)
         if self.root is None:
             return path
         above, _, name = path.rpartition("/")
@@ -336,7 +336,7 @@ class Host:
         names = self.list_names(folder)
         return () if isinstance(names, Absent) else names
 
-    def _path_exists(self, path: str) -> bool:
+    def _is_there_or_link(self, path: str) -> bool:
         try:
             os.lstat(self._to_local(path, last=False))
         except (OSError, ValueError):
@@ -411,7 +411,7 @@ def captured_root(folder: str) -> str:
         if {"sys", "proc"} & set(names):
             return base
         inner = [f"{base}/{name}" for name in names]
-        holding = [path for path in inner if not os.path.islink(path) and _holds_a_host(path)]  # noqa: PTH114
+        holding = [path for path in inner if not os.path.islink(path) and _holds_proc_or_sys(path)]  # noqa: PTH114
     except (OSError, ValueError):
         return base
     return holding[0] if len(holding) == 1 else base
@@ -424,10 +424,10 @@ def captured_root_problem(folder: str) -> str:
         os.listdir(base)
     except (OSError, ValueError) as error:
         return f"{folder}: {error.strerror if isinstance(error, OSError) else error}"
-    return "" if _holds_a_host(base) else f"{folder} holds neither sys nor proc: not a captured host"
+    return "" if _holds_proc_or_sys(base) else f"{folder} holds neither sys nor proc: not a captured host"
 
 
-def _holds_a_host(path: str) -> bool:
+def _holds_proc_or_sys(path: str) -> bool:
     """Return whether the folder holds a host. A captured /proc has a `sys` too, which holds `vm` and is not /sys."""
     sysctl = os.path.isdir(f"{path}/sys/vm")  # noqa: PTH112
     return any(os.path.isdir(f"{path}/{name}") for name in ("proc", *(() if sysctl else ("sys",))))  # noqa: PTH112
@@ -438,7 +438,7 @@ def _read_sysctls(host: Host) -> dict[str, str]:
     return sosreport.parse_sysctl_output(text) if isinstance(text, str) else {}
 
 
-def _parse_captured_df(host: Host) -> dict[str, os.statvfs_result]:
+def _usage_by_mountpoint(host: Host) -> dict[str, os.statvfs_result]:
     """Return the usage by mount point, from the two outputs of df in a sosreport."""
     blocks, inodes = (host.read_command("df", option, "-x", "autofs") for option in ("-al", "-ali"))
     if isinstance(inodes, Absent):  # sos 4.8 and later
@@ -448,7 +448,7 @@ def _parse_captured_df(host: Host) -> dict[str, os.statvfs_result]:
     )
 
 
-def _find_captured_outputs(host: Host) -> dict[str, str]:
+def _captured_output_paths(host: Host) -> dict[str, str]:
     """Return the paths of captured command outputs by file name; of two files with one name the first."""
     paths: dict[str, str] = {}
     for folder in host.glob_paths(f"{sosreport.FOLDER}/*"):

@@ -40,12 +40,12 @@ def parse_toml(
         derive(parsed)
     text = msgspec.json.encode(parsed)
     if not sys.dont_write_bytecode:
-        _replace_cache(cache_path, text)
+        _replace_cache_file(cache_path, text)
     content: dict[str, Json] = msgspec.json.decode(text, type=dict)
     return content
 
 
-def _replace_cache(cache_path: Path, text: bytes) -> None:
+def _replace_cache_file(cache_path: Path, text: bytes) -> None:
     """As Python keeps byte code: under a name of its own first, in its place at once, where Python made the folder.
 
     A folder that cannot be written does no harm.

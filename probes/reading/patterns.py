@@ -20,10 +20,10 @@ _GLOB_MAGIC = frozenset("*?[")
 
 def words_every_match_needs(pattern: str) -> list[str]:
     """In small letters; every match has one of them at least. Empty where that cannot be told."""
-    return sorted(_words_of_sequence(_parser.parse(pattern)) or ())
+    return sorted(_words_one_of_must_occur(_parser.parse(pattern)) or ())
 
 
-def _words_of_sequence(parts: _parser.SubPattern) -> set[str] | None:
+def _words_one_of_must_occur(parts: _parser.SubPattern) -> set[str] | None:
     """The best of the parts that must all be there: the one whose shortest word is longest."""
     candidates: list[set[str]] = []
     run = ""
@@ -42,12 +42,12 @@ def _words_of_sequence(parts: _parser.SubPattern) -> set[str] | None:
 
 def _words_of_part(op: c._NamedIntConstant, value: _parser.SubPattern) -> set[str] | None:
     if op is c.SUBPATTERN:
-        return _words_of_sequence(value[3])
+        return _words_one_of_must_occur(value[3])
     if op is c.BRANCH:
-        branches = [_words_of_sequence(branch) for branch in value[1]]
+        branches = [_words_one_of_must_occur(branch) for branch in value[1]]
         return set[str]().union(*(b for b in branches if b)) if all(branches) else None
     if op in (c.MAX_REPEAT, c.MIN_REPEAT) and value[0] >= 1:
-        return _words_of_sequence(value[2])
+        return _words_one_of_must_occur(value[2])
     return None
 
 
@@ -81,11 +81,11 @@ class LineIndex:
         """
         if not words:
             return range(len(self.lines))
-        there = [self._find_word(word) for word in words if self._parts_of(word) <= self._parts]
+        there = [self._find_word(word) for word in words if self._parts_of(word) <= self._three_letter_parts]
         return sorted(frozenset().union(*there))
 
     @cached_property
-    def _parts(self) -> frozenset[str]:
+    def _three_letter_parts(self) -> frozenset[str]:
         return self._parts_of(self._text)
 
     @staticmethod

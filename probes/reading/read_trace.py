@@ -14,10 +14,10 @@ class ReadTrace:
     the same.
     """
 
-    __slots__ = ("_all", "_parts")
+    __slots__ = ("_all", "_three_letter_parts")
 
     def __init__(self) -> None:
-        self._parts: list[str | ReadTrace] = []
+        self._three_letter_parts: list[str | ReadTrace] = []
         self._all: frozenset[str] | None = None
 
     def __contains__(self, source: object) -> bool:
@@ -35,18 +35,18 @@ class ReadTrace:
         note_read(self)
 
     def append(self, part: str | ReadTrace) -> None:
-        self._parts.append(part)
+        self._three_letter_parts.append(part)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys(self._iterate_sources(set())))
+        return iter(dict.fromkeys(self._sources_of_all_parts(set())))
 
-    def _iterate_sources(self, visited_ids: set[int]) -> Iterator[str]:
-        for part in self._parts:
+    def _sources_of_all_parts(self, visited_ids: set[int]) -> Iterator[str]:
+        for part in self._three_letter_parts:
             if isinstance(part, str):
                 yield part
             elif id(part) not in visited_ids:  # many columns of a row come from one table
                 visited_ids.add(id(part))
-                yield from part._iterate_sources(visited_ids)
+                yield from part._sources_of_all_parts(visited_ids)
 
 
 class _OpenTraces(threading.local):

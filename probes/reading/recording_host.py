@@ -38,7 +38,7 @@ class RecordingHost(AskingHost):
     ) -> str | Absent:
         content = super().read_file_text(path, limit_bytes, may_hang=may_hang)
         if isinstance(content, str):
-            self._keep_text(self._resolve_or_empty(path), content + "\n")
+            self._keep_text_if_room(self._resolve_or_empty(path), content + "\n")
         return content
 
     def list_names(self, path: str, *, may_hang: bool = False) -> tuple[str, ...] | Absent:
@@ -84,16 +84,16 @@ class RecordingHost(AskingHost):
     def read_command(self, *argv: str, timeout_s: float = 2.0, any_status: bool = False) -> str | Absent:
         output = super().read_command(*argv, timeout_s=timeout_s, any_status=any_status)
         if isinstance(output, str):
-            self._keep_text(f"{FOLDER}/hostdx/{captured_file_name(argv)}", output + "\n")
+            self._keep_text_if_room(f"{FOLDER}/hostdx/{captured_file_name(argv)}", output + "\n")
         return output
 
-    def _take_output(self, program: AskedProgram, argv: tuple[str, ...], text: str) -> str:
-        path = super()._take_output(program, argv, text)
+    def _keep_output_at_path(self, program: AskedProgram, argv: tuple[str, ...], text: str) -> str:
+        path = super()._keep_output_at_path(program, argv, text)
         if not program.private:
-            self._keep_text(path, text + "\n")
+            self._keep_text_if_room(path, text + "\n")
         return path
 
-    def _keep_text(self, path: str, text: str) -> None:
+    def _keep_text_if_room(self, path: str, text: str) -> None:
         if path and not self.files.get(path) and self._kept_bytes + len(text) <= MAX_KEPT_BYTES:
             self._kept_bytes += len(text)
             self.files[path] = text

@@ -18,11 +18,11 @@ from hostdx.probes.reading.host import Host, OutOfTime
 T = TypeVar("T")
 
 
-class _End:
+class _TimeLimitEnd:
     pass
 
 
-_END = _End()
+_END = _TimeLimitEnd()
 AGAIN_S = 1.0  # each part that is still busy after the end gets so long, and no longer
 
 
@@ -54,7 +54,7 @@ def iterate_in_time(parts: Iterable[T], host: Host, most_s: float) -> Iterator[T
             except OutOfTime:
                 busy = False
                 continue
-            if isinstance(step, _End):
+            if isinstance(step, _TimeLimitEnd):
                 return
             yield step
     finally:

@@ -76,14 +76,14 @@ def _own_and_common_options(options_file: _OptionsFile) -> tuple[Option, ...]:
 
 
 def _read_options_file(path: Path, **values: Json) -> _OptionsFile:
-    return msgspec.convert(_fill_names(read_toml_tables(path.parent / "options.toml"), values), _OptionsFile)
+    return msgspec.convert(_fill_holes(read_toml_tables(path.parent / "options.toml"), values), _OptionsFile)
 
 
-def _fill_names(value: Json, values: Mapping[str, Json]) -> Json:
+def _fill_holes(value: Json, values: Mapping[str, Json]) -> Json:
     if isinstance(value, dict):
-        return {key: _fill_names(item, values) for key, item in value.items()}
+        return {key: _fill_holes(item, values) for key, item in value.items()}
     if isinstance(value, list):
-        return [_fill_names(item, values) for item in value]
+        return [_fill_holes(item, values) for item in value]
     if not isinstance(value, str) or "{" not in value:
         return value
     return values[value[1:-1]] if value[1:-1] in values else value.format_map(values)

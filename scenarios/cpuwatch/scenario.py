@@ -176,7 +176,7 @@ async def _find_busiest_target(run: Run, users: CpuUsers) -> JobTarget:
         own_pids = users.own_pids
         user = find_dominant_process(before, after, "cpu", own_pids)
         if user is None:
-            target, words = await asyncio.to_thread(_find_busiest_job, run.host, before, after, own_pids)
+            target, words = await asyncio.to_thread(_busiest_and_words, run.host, before, after, own_pids)
             step.finish_with_remark(words)
             run.emit_note(words)
             return target
@@ -192,7 +192,7 @@ async def _find_busiest_target(run: Run, users: CpuUsers) -> JobTarget:
     return JobTarget("pid", str(user.pid), user.start_ticks)
 
 
-def _find_busiest_job(
+def _busiest_and_words(
     host: Host, before: ProcessTable, after: ProcessTable, own_pids: frozenset[int]
 ) -> tuple[JobTarget, str]:
     """The processes that used most together where none did alone: one with its descendants, a control group, a user's.

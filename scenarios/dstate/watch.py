@@ -117,10 +117,10 @@ def _task_details(host: Host, task: BlockedTask) -> TaskDetails:
     place = directory_waited_for(host, task)
     if isinstance(place, Absent):
         return TaskDetails(read_stack if is_present(read_stack) else ())
-    return TaskDetails(read_stack if is_present(read_stack) else (), place, _cgroup_limits(host, task, place))
+    return TaskDetails(read_stack if is_present(read_stack) else (), place, _device_limits(host, task, place))
 
 
-def _cgroup_limits(host: Host, task: BlockedTask, place: MountedDirectory) -> tuple[DeviceLimit, ...]:
+def _device_limits(host: Host, task: BlockedTask, place: MountedDirectory) -> tuple[DeviceLimit, ...]:
     """Return what the control groups of the task (both versions) allow it on the devices below its place."""
     numbers = {
         devno.strip(): name

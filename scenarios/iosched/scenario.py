@@ -142,7 +142,7 @@ class Iosched(Scenario):
                     run,
                     job.workload,
                     compared,
-                    budget_s=self._share_seconds(budget, setup.jobs[number:], bench, pace),
+                    budget_s=self._job_seconds(budget, setup.jobs[number:], bench, pace),
                     family=len(setup.jobs),
                     watch=watch,
                     scope="this stack",
@@ -164,7 +164,7 @@ class Iosched(Scenario):
             run.emit_finding(held)
 
     @staticmethod
-    def _share_seconds(budget: TimeBudget, jobs: Sequence[PairLoad], bench: MixedBench, pace: float) -> float:
+    def _job_seconds(budget: TimeBudget, jobs: Sequence[PairLoad], bench: MixedBench, pace: float) -> float:
         """What it needs for its fewest groups comes first; the writers' seconds are bounded by their bytes.
 
         `pace`: how many times as long as planned the groups of an earlier load took, where switching is slow.

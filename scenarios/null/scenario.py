@@ -85,7 +85,7 @@ class Null(Scenario):
 
             entries = [schedule_load(workload) for workload in plan.workloads]
             await measure_loads(run, budget, entries, family=len(entries))
-        _report_result(run, place, plan.workloads, [verdicts[w.id] for w in plan.workloads], blamed)
+        _emit_result(run, place, plan.workloads, [verdicts[w.id] for w in plan.workloads], blamed)
 
     async def _prepare_two_benches(
         self, run: Run, place: NullDirectory, stack: AsyncExitStack
@@ -118,7 +118,7 @@ class Null(Scenario):
         return benches
 
 
-def _report_result(
+def _emit_result(
     run: Run,
     place: NullDirectory,
     workloads: Sequence[Workload],

@@ -44,9 +44,9 @@ def _head_lines(shape: MachineShape) -> Iterator[str]:
         yield shape.model
     core, thread = _WORDS[shape.modules]
     counts = [
-        _format_count(shape.sockets, "socket"),
-        _format_count(shape.cores, core),
-        _format_count(shape.threads, thread),
+        _count_text(shape.sockets, "socket"),
+        _count_text(shape.cores, core),
+        _count_text(shape.threads, thread),
     ]
     if shape.dies and shape.sockets and shape.dies > shape.sockets:
         counts.insert(1, f"{shape.dies} dies")
@@ -78,8 +78,8 @@ def _instances_and_sizes(kind: CacheKind) -> str:
 
 def _node_count_text(shape: MachineShape) -> str:
     if shape.nodes == shape.nodes_with_cpus:
-        return _format_count(shape.nodes, "NUMA node")
-    return f"{_format_count(shape.nodes, 'NUMA node')} ({shape.nodes_with_cpus} with CPUs)"
+        return _count_text(shape.nodes, "NUMA node")
+    return f"{_count_text(shape.nodes, 'NUMA node')} ({shape.nodes_with_cpus} with CPUs)"
 
 
 def _fold_places(shape: MachineShape) -> tuple[tuple[NodeOrSocket, ...], ...]:
@@ -175,12 +175,12 @@ def _format_cores(groups: tuple[CoreGroup, ...], hybrid: bool, core_and_thread_w
         return "cores unknown"
     if len(groups) == 1 or all(g.kind for g in groups):
         words = [
-            _format_count(g.cores, f"{g.kind} {core}".strip())
+            _count_text(g.cores, f"{g.kind} {core}".strip())
             + (f" x {g.threads} {thread}s" if g.threads > 1 else "")
             for g in groups
         ]
     else:
-        words = [f"{_format_count(g.cores, core)} with {_format_count(g.threads, thread)}" for g in groups]
+        words = [f"{_count_text(g.cores, core)} with {_count_text(g.threads, thread)}" for g in groups]
     return " + ".join(words) + (" (hybrid)" if hybrid else "")
 
 
@@ -232,7 +232,7 @@ def _limit_lines(shape: MachineShape) -> Iterator[str]:
         yield f"a control group limits it to {shape.quota_cores:g} CPUs"
 
 
-def _format_count(count: int | None, word: str) -> str:
+def _count_text(count: int | None, word: str) -> str:
     return "" if count is None else count_noun(count, word)
 
 

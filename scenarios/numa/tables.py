@@ -116,13 +116,13 @@ def _figure_fields(factor: float = 1.0, **figures: RoundsFigure | None) -> dict[
     out: dict[str, Any] = {}
     for name, figure in figures.items():
         if figure is not None:
-            out[name] = _round_value(figure.value * factor)
+            out[name] = _four_digits(figure.value * factor)
             if figure.low is not None and figure.high is not None:
-                out[f"{name}_ci95"] = (_round_value(figure.low * factor), _round_value(figure.high * factor))
+                out[f"{name}_ci95"] = (_four_digits(figure.low * factor), _four_digits(figure.high * factor))
     return out
 
 
-def _round_value(value: float) -> float:
+def _four_digits(value: float) -> float:
     return float(f"{value:.4g}")
 
 

@@ -145,7 +145,7 @@ def _place_load(
     host: Host, options: OptionMap, settings: Sequence[ProvableSetting], load: ProofLoad
 ) -> ProofLoad:
     """Return the load with its directory or file, and why it cannot run there."""
-    directory, file = options.as_string("dir") or _directory_of(host, settings), options.as_string("file")
+    directory, file = options.as_string("dir") or _dir_on_disk_of(host, settings), options.as_string("file")
     if file and load.source != "cache":
         raise UsageError(f"--file goes with --load {STREAM} or {SCATTERED}")
     directory_path = (
@@ -169,7 +169,7 @@ def _place_load(
     )
 
 
-def _directory_of(host: Host, settings: Sequence[ProvableSetting]) -> str:
+def _dir_on_disk_of(host: Host, settings: Sequence[ProvableSetting]) -> str:
     """Return where a file system is mounted that lies on the disk, or has the number, that a setting acts on."""
     topology = read_disk_topology(host)
     scopes = {setting.disk for setting in settings if setting.disk}

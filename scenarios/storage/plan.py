@@ -63,12 +63,12 @@ class StorageSetup:
         self.left_out: list[str] = []
         self.refusals: list[str] = []
         for directory in wanted:
-            self._add_directory(host, directory, options.as_integer("size") or None, explicit=bool(requested))
+            self._add_or_refuse(host, directory, options.as_integer("size") or None, explicit=bool(requested))
         if not requested:
             others = describe_other_file_systems(host, self.targets)
             self.left_out += [f"not included unless you name it: {line}" for line in others]
 
-    def _add_directory(self, host: Host, directory: str, size_bytes: int | None, *, explicit: bool) -> None:
+    def _add_or_refuse(self, host: Host, directory: str, size_bytes: int | None, *, explicit: bool) -> None:
         fit = check_suitability(host, directory, explicit=explicit, size_bytes=size_bytes)
         if fit.refusal or fit.placement is None:
             (self.refusals if explicit else self.left_out).append(fit.refusal)

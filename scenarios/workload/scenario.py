@@ -245,7 +245,7 @@ async def _compare_variants(run: Run, wanted: CommandRequest, benches: list[Comm
     if splits:
         run.emit(TimeSplitsResult(t=run.elapsed_s(), value=tuple(splits.values())))
     if run.options.is_set("call-paths"):
-        _report_call_paths(run, [collect_profiles(blocks, benches, pair) for pair in wanted.variant_pairs])
+        _emit_call_paths(run, [collect_profiles(blocks, benches, pair) for pair in wanted.variant_pairs])
     limits = {pair: met for pair in splits if (met := find_limit_cause(blocks, *pair))}
     if limits:
         run.emit(MemoryLimits(t=run.elapsed_s(), value=tuple(limits.values())))
@@ -258,7 +258,7 @@ async def _compare_variants(run: Run, wanted: CommandRequest, benches: list[Comm
         run.emit_finding(make_finding(verdict, entry, limit))
 
 
-def _report_call_paths(run: Run, all_profiles: list[ProfiledGroups]) -> None:
+def _emit_call_paths(run: Run, all_profiles: list[ProfiledGroups]) -> None:
     symbols = FrameNames()
     if trees := tuple(
         tree for profiles in all_profiles if (tree := profiles.build_tree(symbols, len(all_profiles)))

@@ -157,7 +157,7 @@ def of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uid: int, **fiel
     holder = {"pid": me.pid, "start": me.start, "scenario": "storage", "since": "12:00:00 UTC", **fields}
     other_claim = tmp_path / "theirs.json"
     other_claim.write_bytes(msgspec.json.encode(holder))
-    monkeypatch.setattr(locks, "_other_claims", lambda: [tmp_path / "missing", other_claim])
+    monkeypatch.setattr(locks, "_claims_of_other_users", lambda: [tmp_path / "missing", other_claim])
     monkeypatch.setattr(
         locks, "runtime_dir", lambda: tmp_path / "run" / "hostdx"
     )  # root keeps out of a user's
@@ -197,15 +197,15 @@ def test_what_another_user_wrote_is_words_of_ours_or_nothing(
 
 
 def test_a_place_of_its_own_is_not_the_hosts() -> None:
-    assert locks._other_claims() == []
+    assert locks._claims_of_other_users() == []
 
 
 def test_where_others_locks_lie(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/12345")
-    assert Path("/run/hostdx/measuring.json") in locks._other_claims()
+    assert Path("/run/hostdx/measuring.json") in locks._claims_of_other_users()
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.delenv("XDG_RUNTIME_DIR")
-    assert Path("/run/hostdx/measuring.json") not in locks._other_claims()
+    assert Path("/run/hostdx/measuring.json") not in locks._claims_of_other_users()
 
 
 def test_who_measures_now_is_known_before_a_second_run_is_started() -> None:

@@ -35,7 +35,7 @@ def make_stream_header(scenario: str, options: dict[str, Json], host: str = "") 
     )
 
 
-def _check_stdout(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> bool:
+def _is_stdout_wanted(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> bool:
     if value not in (None, "-"):
         raise click.BadParameter("only `-` (stdout) here")
     return value == "-"
@@ -44,6 +44,6 @@ def _check_stdout(_ctx: click.Context, _parameter: click.Parameter, value: str |
 events_option = click.Option(
     ("--events",),
     metavar="-",
-    callback=_check_stdout,
+    callback=_is_stdout_wanted,
     help="Print the events as they happen, one JSON object a line.",
 )

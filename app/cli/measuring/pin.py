@@ -60,7 +60,7 @@ def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
     if dry_run:
         return 0
     os.sched_setaffinity(0, chosen.cpus)
-    if chosen.nodes and not _prefer_nodes(chosen.nodes):
+    if chosen.nodes and not _prefer_memory_nodes(chosen.nodes):
         print_problem("pin: the memory policy cannot be set here; memory comes from where the CPUs are")
     restore_signals_for_exec()
     try:
@@ -70,7 +70,7 @@ def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
         raise Failure(f"pin: {make_printable(command[0])}: {error.strerror}", status) from None
 
 
-def _prefer_nodes(nodes: tuple[int, ...]) -> bool:
+def _prefer_memory_nodes(nodes: tuple[int, ...]) -> bool:
     """set_mempolicy(2), which the command inherits: one node is preferred, several are used in turn."""
     number = _SET_MEMPOLICY.get(platform.machine())
     if number is None or max(nodes) >= _BITS:

@@ -29,7 +29,7 @@ from hostdx.scenarios.contract.model import OptionMap, RunRefused, Scenario, Usa
 from hostdx.scenarios.contract.plan import Option, Plan
 
 
-def _plan(
+def _print_plan(
     scenario: Scenario,
     options: tuple[Option, ...],
     chosen: dict[str, Json],
@@ -78,7 +78,7 @@ def _make_plan(scenario: Scenario, host: Host, options: OptionMap) -> tuple[Plan
                 return None, blocked, failure.COULD_NOT
             plan = scenario.prepare(host, options).plan.with_digest()
             why = blocked or plan.refusal or journal_disk_refusal(host, journal_dir(), plan)
-        plan = msgspec.structs.replace(plan, refusal=why, shares=_shared_file_systems(host, plan))
+        plan = msgspec.structs.replace(plan, refusal=why, shares=_network_file_systems_used(host, plan))
     except UsageError as why:
         return None, str(why), failure.USAGE
     except RunRefused as why:
@@ -86,13 +86,13 @@ def _make_plan(scenario: Scenario, host: Host, options: OptionMap) -> tuple[Plan
     return plan, plan.refusal, failure.COULD_NOT if plan.refusal else 0
 
 
-def _shared_file_systems(host: Host, plan: Plan) -> tuple[str, ...]:
+def _network_file_systems_used(host: Host, plan: Plan) -> tuple[str, ...]:
     """The network file systems that it makes its directories in."""
     places = [os.path.dirname(a.target) for a in plan.actions if a.resource == "directory"]  # noqa: PTH120
     return network_file_systems(host, places)
 
 
-def _extra_options() -> list[click.Parameter]:
+def _plan_command_options() -> list[click.Parameter]:
     return [
         click.Option(("--json", "as_json"), is_flag=True, help="Print the plan as one JSON document."),
         events_option,
@@ -103,7 +103,7 @@ def _extra_options() -> list[click.Parameter]:
 
 plan: Any = ScenarioGroup(
     name="plan",
-    action=_plan,
-    extra=_extra_options,
+    action=_print_plan,
+    extra=_plan_command_options,
     help="Show what a run would do; changes and measures nothing.",
 )

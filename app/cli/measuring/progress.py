@@ -52,13 +52,13 @@ class UnrepeatedEvents:
         reason = event.reason if isinstance(event, ev.RunVerdict | ev.RunStep) else None
         if reason and reason in self._last:
             return ""
-        if isinstance(event, ev.Guard) and self._is_repeated(event):
+        if isinstance(event, ev.Guard) and self._note_and_is_repeated(event):
             return ""
         line = _event_text(self._session, event)
         self._last = line or self._last
         return line
 
-    def _is_repeated(self, event: ev.Guard) -> bool:
+    def _note_and_is_repeated(self, event: ev.Guard) -> bool:
         if event.disturbance is None or event.again or event.early:
             return False
         culprit = event.disturbance.culprit

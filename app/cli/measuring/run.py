@@ -39,7 +39,7 @@ def _open_progress(*, quiet: bool) -> Iterator[QuietProgress]:
         yield PlainProgress()
 
 
-def _run(
+def _run_and_get_status(
     scenario: Scenario,
     options: tuple[Option, ...],
     chosen: dict[str, Json],
@@ -109,14 +109,14 @@ def _run(
             for text in describe_series_progress(scenario):
                 print_line(text)
         if compared is not None and execution.recording_path is not None:
-            for text in _comparison_lines(against, compared, execution.recording_path.name):
+            for text in _baseline_comparison_lines(against, compared, execution.recording_path.name):
                 print_line(text)
     if ended.exit == 0 and fail_on and json_document.has_severity_or_worse(session, fail_on):
         return 1
     return ended.exit
 
 
-def _comparison_lines(name: str, compared: ComparedRecordings, recording: str) -> Iterator[str]:
+def _baseline_comparison_lines(name: str, compared: ComparedRecordings, recording: str) -> Iterator[str]:
     """Yield what got worse, what else to know, and the command for the rest."""
     from hostdx.scenarios.analysis.compare import worse
 
@@ -127,7 +127,7 @@ def _comparison_lines(name: str, compared: ComparedRecordings, recording: str) -
     yield f"comparison: {command_to_paste(f'hostdx compare --against {name} {recording}')}"
 
 
-def _extra_options() -> list[click.Parameter]:
+def _run_command_options() -> list[click.Parameter]:
     return [
         click.Option(("--yes", "-y"), is_flag=True, help="Agree to the changes listed in the plan."),
         click.Option(("--json", "as_json"), is_flag=True, help="Print the result as one JSON document."),
@@ -165,8 +165,8 @@ def _extra_options() -> list[click.Parameter]:
 
 run: Any = ScenarioGroup(
     name="run",
-    action=_run,
-    extra=_extra_options,
+    action=_run_and_get_status,
+    extra=_run_command_options,
     help="Run an experiment in the foreground: Ctrl-C stops it within 2 s with everything undone; a closed terminal "
     "does not stop it. `hostdx plan` shows beforehand what it would do.",
 )

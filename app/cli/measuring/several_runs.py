@@ -22,11 +22,11 @@ def find_earlier_runs(scenario: Scenario) -> list[EarlierRun]:
     return [
         earlier_run
         for path in recording_paths
-        if (earlier_run := _read_earlier_run(path, scenario)) is not None
+        if (earlier_run := _earlier_run_of_scenario(path, scenario)) is not None
     ]
 
 
-def _read_earlier_run(path: Path, scenario: Scenario) -> EarlierRun | None:
+def _earlier_run_of_scenario(path: Path, scenario: Scenario) -> EarlierRun | None:
     try:
         head = store.read_first_events(path)
     except BrokenRecording:

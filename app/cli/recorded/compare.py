@@ -71,9 +71,9 @@ def compare(
     if one_page and (odd or form not in ("md", "html")):
         raise Failure("compare: --one-page is for md and html of two sides", USAGE)
     if odd:
-        return _print_outliers([*recordings, *ctx.meta["hostdx.b"]], against, anyway, form, output)
+        return _find_and_print_outliers([*recordings, *ctx.meta["hostdx.b"]], against, anyway, form, output)
     a, b = _split_sides(recordings, tuple(ctx.meta["hostdx.b"]), against)
-    result = _compare_paths(a, b, margin, anyway)
+    result = _compare_resolved(a, b, margin, anyway)
     if result.measures_nothing_alike and form in (
         "document",
         "html",
@@ -103,7 +103,7 @@ def compare(
     return 0
 
 
-def _print_outliers(
+def _find_and_print_outliers(
     recordings: Sequence[str], against: str | None, anyway: bool, form: str, output: str | None
 ) -> int:
     """`against`: the pile has those of the baseline as well."""
@@ -175,7 +175,7 @@ def _explain_nothing_compared(result: ComparedRecordings) -> str:
     return f"{first.title} is not comparable: {first.differences_text}; --anyway compares all the same"
 
 
-def _compare_paths(a: Sequence[str], b: Sequence[str], margin: float, anyway: bool) -> ComparedRecordings:
+def _compare_resolved(a: Sequence[str], b: Sequence[str], margin: float, anyway: bool) -> ComparedRecordings:
     from hostdx.app.recordings.sides import find_recordings, read_run_summaries
     from hostdx.scenarios.analysis.compare.comparison import compare_recordings
 

@@ -77,8 +77,8 @@ def recordings(as_json: bool, examples: bool, called: tuple[str, str] | None) ->
         began = entry.wall[:16].replace("T", " ")
         head = f"{make_printable(name):<{width}}  {make_printable(began):<16}  "
         took = format_duration(entry.seconds) if entry.state != "unreadable" else ""
-        tail = f"  {took:<11}  {make_printable(_result_text(entry, read))}"
-        room = _output_columns() - len(head) - 11
+        tail = f"  {took:<11}  {make_printable(_answer_or_reason(entry, read))}"
+        room = _columns_of_terminal() - len(head) - 11
         print_parts(
             [
                 (head, ""),
@@ -95,10 +95,10 @@ def _document_for_screen() -> dict[str, object]:
     listed = store.list_recordings()[:MAX_EXAMINED]
     here = [entry for entry in listed if entry.host == os.uname().nodename and entry.state == "done"]
     newest = {entry.scenario: entry for entry in reversed(here)}
-    shown = [_example_document(entry.label or entry.name, entry) for entry in listed[:MAX_EXAMPLES]]
+    shown = [_recording_with_answer(entry.label or entry.name, entry) for entry in listed[:MAX_EXAMPLES]]
     if len(shown) < MAX_EXAMPLES:
         demos = [
-            _example_document(name, store.examine_recording(store.resolve_recording(name)))
+            _recording_with_answer(name, store.examine_recording(store.resolve_recording(name)))
             for name in store.list_demo_arguments()
         ]
         shown += sorted(demos, key=lambda example: example["ratio"] is None)  # those that can be drawn first
@@ -107,9 +107,9 @@ def _document_for_screen() -> dict[str, object]:
     if (finest := newest.get(card_with_role("resolution").id)) is not None:
         verdicts = read_recording_answer(finest)[1].verdicts.values()
         detects = {v.workload: v.smallest_effect for v in verdicts if v.smallest_effect}
-    last = {entry.scenario: _example_document(entry.name, entry) for entry in newest.values()}
+    last = {entry.scenario: _recording_with_answer(entry.name, entry) for entry in newest.values()}
     if (host_run := newest.get(card_with_role("whole").id)) is not None:
-        for scenario, document in _documents_of_parts(host_run).items():
+        for scenario, document in _parts_by_scenario(host_run).items():
             if scenario not in newest or newest[scenario].wall < host_run.wall:
                 last[scenario] = document
     return {
@@ -120,8 +120,8 @@ def _document_for_screen() -> dict[str, object]:
     }
 
 
-def _documents_of_parts(host_run: store.ListedRecording) -> dict[str, dict[str, object]]:
-    """By scenario what a run of the whole host measured of it, as `_example_document`."""
+def _parts_by_scenario(host_run: store.ListedRecording) -> dict[str, dict[str, object]]:
+    """By scenario what a run of the whole host measured of it, as `_recording_with_answer`."""
     items = ranked_items(read_recording_answer(host_run)[1])
     return {
         item.scenario: {
@@ -135,29 +135,29 @@ def _documents_of_parts(host_run: store.ListedRecording) -> dict[str, dict[str, 
     }
 
 
-def _example_document(name: str, entry: store.ListedRecording) -> dict[str, object]:
+def _recording_with_answer(name: str, entry: store.ListedRecording) -> dict[str, object]:
     headline = read_recording_answer(entry)[0]
     verdict = headline.verdict if headline is not None else None
     return {
         "name": name,
         "wall": entry.wall,
-        "result": _result_text(entry, False) if headline is None else headline.sentence,
+        "result": _answer_or_reason(entry, False) if headline is None else headline.sentence,
         "weight": "unknown" if headline is None else headline.weight,
         "ratio": None if verdict is None else verdict.ratio,
         "ci95": None if verdict is None else verdict.ci95,
     }
 
 
-def _result_text(entry: store.ListedRecording, read: bool) -> str:
+def _answer_or_reason(entry: store.ListedRecording, read_answer: bool) -> str:
     """Return what it found, or why it found nothing."""
     if entry.state == "unreadable":
         return entry.reason or "is no recording"
-    if read and (headline := read_recording_answer(entry)[0]) is not None:
+    if read_answer and (headline := read_recording_answer(entry)[0]) is not None:
         return headline.sentence
     return entry.reason or entry.scenario
 
 
-def _output_columns() -> int:
+def _columns_of_terminal() -> int:
     if sys.stdout is None or not sys.stdout.isatty():
         return _WIDE
     return shutil.get_terminal_size((80, 24)).columns

@@ -20,7 +20,7 @@ from hostdx.app.terminal.printable import make_printable
 @click.option("--yes", "-y", is_flag=True, help="Delete without asking.")
 def rm(recordings: tuple[str, ...], yes: bool) -> int:
     """Delete recordings. RECORDING: a path, a name, or `last`; a baseline's copies are not touched."""
-    paths = list(dict.fromkeys(_own_recording(name) for name in recordings))
+    paths = list(dict.fromkeys(_own_finished_recording(name) for name in recordings))
     names = ", ".join(make_printable(path.name) for path in paths)
     if not yes and not ask_yes_no(f"delete {names}? [y/N] "):
         raise Failure(f"rm: not deleted: {names}; confirm it on a terminal, or add --yes")
@@ -33,7 +33,7 @@ def rm(recordings: tuple[str, ...], yes: bool) -> int:
     return 0
 
 
-def _own_recording(name: str) -> Path:
+def _own_finished_recording(name: str) -> Path:
     """Raises Failure for what is none of ours, or is being written."""
     if name.startswith("demo:"):
         raise Failure(f"rm: {name}: comes with hostdx and stays", USAGE)

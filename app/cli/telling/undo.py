@@ -35,7 +35,7 @@ def undo(dry_run: bool, forget: str | None, yes: bool, as_json: bool) -> int:
     Refuses while the run is under way. A value that somebody else changed meanwhile is left alone and reported.
     """
     if forget is not None:
-        return _forget_changes(forget, yes=yes, dry_run=dry_run)
+        return _show_and_forget_changes(forget, yes=yes, dry_run=dry_run)
     leftovers, troubles = undoing.find_leftovers()
     for trouble in troubles:
         print_problem(trouble)
@@ -46,7 +46,7 @@ def undo(dry_run: bool, forget: str | None, yes: bool, as_json: bool) -> int:
             if not dry_run:
                 undoing.remove_empty_journal(leftover)
         elif leftover.header.kept:
-            changes += _print_changes(undoing.preview_undo(leftover), as_json=as_json)
+            changes += _print_undone_changes(undoing.preview_undo(leftover), as_json=as_json)
         elif leftover.living:
             failed = True
             pid = leftover.header.who.pid
@@ -54,11 +54,11 @@ def undo(dry_run: bool, forget: str | None, yes: bool, as_json: bool) -> int:
                 f"undo: {leftover.header.run}: is under way (pid {pid}); stop it with `hostdx stop`"
             )
         elif dry_run:
-            changes += _print_changes(undoing.preview_undo(leftover), as_json=as_json)
+            changes += _print_undone_changes(undoing.preview_undo(leftover), as_json=as_json)
         else:
             with hold_back_signals():
                 try:
-                    changes += _print_changes(_undo_leftover(leftover), as_json=as_json)
+                    changes += _print_undone_changes(_undo_and_print_failures(leftover), as_json=as_json)
                 except Failure as why:  # one that cannot be undone now does not keep the others
                     print_problem(why.text)
                     failed = True
@@ -66,11 +66,11 @@ def undo(dry_run: bool, forget: str | None, yes: bool, as_json: bool) -> int:
     if as_json:
         print_result(to_json_text(msgspec.to_builtins(ChangeReport(schema=SCHEMA, changes=tuple(changes)))))
     elif not changes and not failed:
-        print_line(f"nothing to undo in {journal_dir()}{_elsewhere_hint()}")
+        print_line(f"nothing to undo in {journal_dir()}{_roots_journals_hint()}")
     return 3 if failed else 0
 
 
-def _print_changes(changes: list[UndoneChange], *, as_json: bool) -> list[UndoneChange]:
+def _print_undone_changes(changes: list[UndoneChange], *, as_json: bool) -> list[UndoneChange]:
     """A line each as they come, but of those that failed: stderr has them."""
     for change in changes:
         if change.state != "failed" and not as_json:
@@ -78,12 +78,12 @@ def _print_changes(changes: list[UndoneChange], *, as_json: bool) -> list[Undone
     return changes
 
 
-def _forget_changes(identifier: str, *, yes: bool, dry_run: bool) -> int:
+def _show_and_forget_changes(identifier: str, *, yes: bool, dry_run: bool) -> int:
     """For what cannot be undone any more, or is not to be: shown first, then only with consent."""
     leftovers, _ = undoing.find_leftovers()
     run = identifier.partition("#")[0]
     if (path := _damaged_journal(run, leftovers)) is not None:
-        return _discard_journal(path, yes=yes, dry_run=dry_run)
+        return _show_and_discard_journal(path, yes=yes, dry_run=dry_run)
     leftover = next(
         (candidate for candidate in leftovers if candidate.header.run == run and candidate.entries), None
     )
@@ -97,12 +97,12 @@ def _forget_changes(identifier: str, *, yes: bool, dry_run: bool) -> int:
         print_line(f"{entry.id}: {entry.action.title}: {entry.value}: would stay as it is now")
     if dry_run:
         return 0
-    _ask_confirmation("forget these changes? they are not undone", "forgotten", yes=yes)
+    _require_confirmation("forget these changes? they are not undone", "forgotten", yes=yes)
     with hold_back_signals():
         try:
             journal = undoing.lock_journal(leftover.path, undoing.PATIENCE_S)
         except JournalLocked:
-            raise Failure(f"undo: {run}: {_hanging_text(leftover)}") from None
+            raise Failure(f"undo: {run}: {_still_locked_text(leftover)}") from None
         if journal is not None:
             done = undoing.forget_entries(journal, identifier)
             journal.close()
@@ -119,7 +119,7 @@ def _damaged_journal(run: str, leftovers: list[undoing.Leftover]) -> Path | None
     )
 
 
-def _discard_journal(path: Path, *, yes: bool, dry_run: bool) -> int:
+def _show_and_discard_journal(path: Path, *, yes: bool, dry_run: bool) -> int:
     """The whole of a damaged journal: what of it can be read is shown, and nothing is undone by it."""
     print_line(f"{path}: is damaged; its readable entries:")
     for entry in read_legible_entries(path):
@@ -128,7 +128,7 @@ def _discard_journal(path: Path, *, yes: bool, dry_run: bool) -> int:
         )
     if dry_run:
         return 0
-    _ask_confirmation("remove the journal? what the run changed is not undone", "removed", yes=yes)
+    _require_confirmation("remove the journal? what the run changed is not undone", "removed", yes=yes)
     with hold_back_signals():
         try:
             discard_journal(path)
@@ -137,12 +137,12 @@ def _discard_journal(path: Path, *, yes: bool, dry_run: bool) -> int:
     return 0
 
 
-def _ask_confirmation(question: str, outcome: str, *, yes: bool) -> None:
+def _require_confirmation(question: str, outcome: str, *, yes: bool) -> None:
     if not yes and not consent.ask_yes_no(f"{question} [y/N] "):
         raise Failure(f"not confirmed, so nothing was {outcome}; confirm it on a terminal, or add --yes")
 
 
-def _hanging_text(leftover: undoing.Leftover) -> str:
+def _still_locked_text(leftover: undoing.Leftover) -> str:
     pids = ", ".join(map(str, undoing.hanging_child_pids(leftover.path)))
     if not pids:
         return "its supervisor is undoing it; try again in a moment"
@@ -152,18 +152,18 @@ def _hanging_text(leftover: undoing.Leftover) -> str:
     )
 
 
-def _elsewhere_hint() -> str:
+def _roots_journals_hint() -> str:
     """Another user's journal is not looked at; root's is the one that settings of this host are in."""
     if os.geteuid() == 0:
         return ""
     return " (root's changes are in /var/lib/hostdx: `sudo hostdx undo`)"
 
 
-def _undo_leftover(leftover: undoing.Leftover) -> list[UndoneChange]:
+def _undo_and_print_failures(leftover: undoing.Leftover) -> list[UndoneChange]:
     try:
         done = killed_ending.undo_killed_run(leftover.path)
     except JournalLocked:
-        raise Failure(f"undo: {leftover.header.run}: {_hanging_text(leftover)}") from None
+        raise Failure(f"undo: {leftover.header.run}: {_still_locked_text(leftover)}") from None
     changes = [undone.change_report for undone in done]
     for change in changes:
         if change.state == "failed":

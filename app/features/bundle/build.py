@@ -41,12 +41,12 @@ class PortableArchive(NamedTuple):
 
 def build_portable_archive() -> PortableArchive:
     """Raises Failure where pip cannot fetch the wheels, or the epoch is no number."""
-    time_s = _build_time_s()
+    time_s = _source_date_epoch_s()
     with tempfile.TemporaryDirectory(prefix="hostdx-bundle-") as place:
         wheels = [(wheel_path.name, wheel_path.read_bytes()) for wheel_path in fetch_wheels(Path(place))]
-    parts: dict[str, dict[str, bytes]] = {"any": _own_files()}
+    parts: dict[str, dict[str, bytes]] = {"any": _own_files_by_path()}
     for name, wheel in wheels:
-        part = parts.setdefault(_part_name(name), {})
+        part = parts.setdefault(_interpreter_and_machine(name), {})
         with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
             part |= {n: archive.read(n) for n in archive.namelist() if not n.endswith((*LEFT_OUT, "/"))}
     packed = {name: make_archive(part, time_s) for name, part in sorted(parts.items())}
@@ -117,7 +117,7 @@ def bill_of_materials_json(wheels: list[tuple[str, bytes]]) -> bytes:
     return msgspec.json.format(msgspec.json.encode(document)) + b"\n"
 
 
-def _part_name(wheel: str) -> str:
+def _interpreter_and_machine(wheel: str) -> str:
     """`any`, or what its interpreter and machine are: `cp311-x86_64`, `abi3-aarch64`."""
     python, abi, platform = wheel.removesuffix(".whl").split("-")[-3:]
     if platform == "any":
@@ -126,7 +126,7 @@ def _part_name(wheel: str) -> str:
     return f"{abi if abi == 'abi3' else python}-{machine}"
 
 
-def _own_files() -> dict[str, bytes]:
+def _own_files_by_path() -> dict[str, bytes]:
     folders = (path for folder in OWN for path in (TREE / folder).rglob("*") if path.is_file())
     return {
         str(path.relative_to(TREE)): path.read_bytes()
@@ -135,7 +135,7 @@ def _own_files() -> dict[str, bytes]:
     }
 
 
-def _build_time_s() -> int:
+def _source_date_epoch_s() -> int:
     epoch_text = os.environ.get(EPOCH, str(OLDEST_S))
     time_s = parse_unsigned(epoch_text)
     if time_s is None or not OLDEST_S <= time_s < 1 << 32:
@@ -147,7 +147,7 @@ def _build_time_s() -> int:
 
 def fetch_wheels(into: Path) -> list[Path]:
     """For every Python and machine, in versions that are installed here where they are. Raises Failure."""
-    needed = _needed_packages()
+    needed = _required_packages()
     pins = into / "constraints.txt"
     installed = {
         distribution.name: distribution.version
@@ -157,11 +157,11 @@ def fetch_wheels(into: Path) -> list[Path]:
     pins.write_text("".join(f"{name}=={version}\n" for name, version in installed.items()))
     for python in PYTHONS:
         for machine in MACHINES:
-            _run_pip(into, "-c", str(pins), *_target_options(python, machine), *needed)
+            _download_wheels(into, "-c", str(pins), *_pip_target_options(python, machine), *needed)
     return sorted(into.glob("*.whl"))
 
 
-def _needed_packages() -> list[str]:
+def _required_packages() -> list[str]:
     try:
         wanted = metadata.requires("hostdx") or []
     except metadata.PackageNotFoundError:
@@ -171,13 +171,13 @@ def _needed_packages() -> list[str]:
     return [requirement for requirement in wanted if "extra ==" not in requirement]
 
 
-def _target_options(python: str, machine: str) -> list[str]:
+def _pip_target_options(python: str, machine: str) -> list[str]:
     tags = [f"--platform={glibc}_{machine}" for glibc in GLIBC]
     abis = [f"--abi={abi}" for abi in (f"cp{python.replace('.', '')}", "abi3", "none")]
     return [*tags, f"--python-version={python}", "--implementation=cp", *abis]
 
 
-def _run_pip(into: Path, *arguments: str) -> None:
+def _download_wheels(into: Path, *arguments: str) -> None:
     argv = [sys.executable, "-m", "pip", "download", "-q", "--only-binary=:all:", "-d", str(into), *arguments]
     try:
         done = subprocess.run(

@@ -106,14 +106,14 @@ def _split_at_first_missing(directory: str) -> tuple[str, str]:
     Before anything is made: another user's link leads to any place. Raises Unfit, OSError.
     """
     at, names, links = "/", directory.split("/")[::-1], 0
-    folder = _check_safe(at)
+    folder = _require_own_and_status(at)
     while names:
         name = names.pop()
         if name in ("", "."):
             continue
         path = os.path.dirname(at) if name == ".." else os.path.join(at, name)  # noqa: PTH118, PTH120
         try:
-            status = _check_safe(path)
+            status = _require_own_and_status(path)
         except FileNotFoundError:
             if ".." in names:
                 raise
@@ -127,11 +127,11 @@ def _split_at_first_missing(directory: str) -> tuple[str, str]:
         target = os.readlink(path)  # noqa: PTH115
         names += target.split("/")[::-1]
         if target.startswith("/"):
-            at, folder = "/", _check_safe("/")
+            at, folder = "/", _require_own_and_status("/")
     return at, ""
 
 
-def _check_safe(path: str) -> os.stat_result:
+def _require_own_and_status(path: str) -> os.stat_result:
     """Return what it is, a link itself. Raises Unfit where it is another user's or others may write to it, OSError."""
     status = os.lstat(path)
     if status.st_uid not in (0, os.geteuid()):
@@ -151,12 +151,12 @@ def unpack_if_needed(bundle: Bundle, parent: str) -> str:
         with open(f"{parent}/lock", "a", opener=_open_private) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not bundle.is_whole(folder):
-                _unpack_bundle(bundle, parent, folder)
+                _unpack_and_remove_unused(bundle, parent, folder)
     os.utime(folder)
     return folder
 
 
-def _unpack_bundle(bundle: Bundle, place: str, folder: str) -> None:
+def _unpack_and_remove_unused(bundle: Bundle, place: str, folder: str) -> None:
     import io
     import shutil
     import zipfile
@@ -173,7 +173,7 @@ def _unpack_bundle(bundle: Bundle, place: str, folder: str) -> None:
             with zipfile.ZipFile(io.BytesIO(bundle.read_part(part))) as archive:
                 for path in archive.namelist():
                     target = f"{new}/{path}"
-                    _make_folder(target.rpartition("/")[0], made_folders)
+                    _make_folder_and_parents(target.rpartition("/")[0], made_folders)
                     with open(target, "xb", opener=_open_private) as file:
                         file.write(archive.read(path))
                     os.utime(target, (bundle.time_s, bundle.time_s))
@@ -201,9 +201,9 @@ def _is_unused(folder: str) -> bool:
     return True
 
 
-def _make_folder(folder: str, made_folders: set[str]) -> None:
+def _make_folder_and_parents(folder: str, made_folders: set[str]) -> None:
     if folder not in made_folders:
-        _make_folder(folder.rpartition("/")[0], made_folders)
+        _make_folder_and_parents(folder.rpartition("/")[0], made_folders)
         os.mkdir(folder, 0o700)  # noqa: PTH102
         made_folders.add(folder)
 

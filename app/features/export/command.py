@@ -54,10 +54,10 @@ def export(
         return 0
     if not recordings or output is None:
         raise click.UsageError("name recordings or directories, and -o DIR for the tables")
-    return _write_tables(recordings, output, form or ("parquet" if find_spec("pyarrow") else "csv"))
+    return _export_and_get_status(recordings, output, form or ("parquet" if find_spec("pyarrow") else "csv"))
 
 
-def _write_tables(recordings: tuple[str, ...], output: str, form: Form) -> int:
+def _export_and_get_status(recordings: tuple[str, ...], output: str, form: Form) -> int:
     from hostdx.app.features.export.output import ExportFolder
     from hostdx.app.features.export.sources import NoRowsInFile, find_sources, read_source, run_id_of_file
     from hostdx.app.recordings.reader import pause_garbage_collection

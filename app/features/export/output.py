@@ -115,51 +115,51 @@ class ExportFolder:
                 file = self._stack.enter_context(self._create_file(f"{table}.{self._form}"))
                 self._writers[table] = WRITERS[self._form](table, file)
         except OSError as error:
-            self._discard_files()
-            raise self._write_failure(error) from None
+            self._delete_written_files()
+            raise self._cannot_write_failure(error) from None
         except BaseException:
-            self._discard_files()
+            self._delete_written_files()
             raise
         return self
 
     def add(self, table: str, row: Cells) -> None:
         """Raises Failure where the disk is full."""
         held = self._held[table]
-        held.append(_sound_cells(row))
+        held.append(_cells_as_utf8(row))
         if len(held) >= MAX_HELD_ROWS:
-            self._write_table(table)
+            self._write_held_rows(table)
 
-    def _write_table(self, table: str) -> None:
+    def _write_held_rows(self, table: str) -> None:
         held = self._held[table]
         if held:
             try:
                 self._writers[table].write_rows(held)
             except OSError as error:
-                raise self._write_failure(error) from None
+                raise self._cannot_write_failure(error) from None
             self.counts[table] += len(held)
             held.clear()
 
     def finish(self) -> None:
         """Write what is held, and the schema last: a folder with a schema is whole. Raises Failure."""
         for table, writer in self._writers.items():
-            self._write_table(table)
+            self._write_held_rows(table)
             try:
                 writer.close()
             except OSError as error:
-                raise self._write_failure(error) from None
+                raise self._cannot_write_failure(error) from None
         try:
             with self._create_file(SCHEMA_FILE) as file:
                 file.write(to_json_text(table_columns_document()).encode() + b"\n")
         except OSError as error:
-            raise self._write_failure(error) from None
+            raise self._cannot_write_failure(error) from None
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
-            self._discard_files()
+            self._delete_written_files()
         else:
             self._stack.close()
 
-    def _discard_files(self) -> None:
+    def _delete_written_files(self) -> None:
         for name in self._names:
             try:
                 os.unlink(name, dir_fd=self._folder)
@@ -176,7 +176,7 @@ class ExportFolder:
         self._names.append(name)
         return os.fdopen(descriptor, "wb")
 
-    def _write_failure(self, error: OSError) -> Failure:
+    def _cannot_write_failure(self, error: OSError) -> Failure:
         return Failure(f"export: {self.path}: cannot be written: {error.strerror or error}")
 
 
@@ -206,7 +206,7 @@ def _make_or_open_empty_folder(path: str) -> int:
     return folder
 
 
-def _sound_cells(row: Cells) -> Cells:
+def _cells_as_utf8(row: Cells) -> Cells:
     """Bytes that are no UTF-8 are written as a person reads them."""
     if all(not isinstance(value, str) or value.isascii() for value in row):
         return row

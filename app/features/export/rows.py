@@ -48,7 +48,7 @@ class RunRows:
 
     def read_rows(self) -> Iterator[tuple[str, Cells]]:
         """Yield each row with its table: of a damaged file what stands before the damage."""
-        for event in self._events_noting_damage():
+        for event in self._events_until_damage():
             self._session.apply(event)
             match event:
                 case ev.Block():
@@ -58,7 +58,7 @@ class RunRows:
                 case ev.Group():
                     self._groups.append((event, None))
                 case ev.Began():
-                    self._start = _parse_time(event.wall)
+                    self._start = _parse_time_as_utc(event.wall)
                 case ev.Planned():
                     self._units = {(w.id, m.name): m.unit for w in event.plan.workloads for m in w.metrics}
         yield from self._tag_rows("runs", self._run_rows())
@@ -68,7 +68,7 @@ class RunRows:
         yield from self._tag_rows("latencies", (tuple(entry) for entry in latency_summaries(self._session)))
         yield from self._tag_rows("findings", self._evidence_rows())
         yield from self._tag_rows("interference", self._interference_rows())
-        yield from self._tag_rows("time_breakdown", self._breakdown_rows())
+        yield from self._tag_rows("time_breakdown", self._time_breakdown_rows())
 
     def _tag_rows(self, table: str, rows: Iterable[Cells]) -> Iterator[tuple[str, Cells]]:
         """Yield each row with its table and, as the first cell, the run's id."""
@@ -78,7 +78,7 @@ class RunRows:
     def is_unfinished(self) -> bool:
         return self._session.ended is None
 
-    def _events_noting_damage(self) -> Iterator[ev.AnyEvent]:
+    def _events_until_damage(self) -> Iterator[ev.AnyEvent]:
         try:
             yield from self._events
         except BrokenRecording as why:
@@ -201,7 +201,7 @@ class RunRows:
                     head = ("look", self._time_at(look.t), look.workload, None, disturbance.kind, "notice")
                     yield (*head, False, "", *_disturbance_cells(disturbance), disturbance.full_sentence)
 
-    def _breakdown_rows(self) -> Iterator[Cells]:
+    def _time_breakdown_rows(self) -> Iterator[Cells]:
         """Of whichever result divides a difference in time between two variants."""
         for result in self._session.results.values():
             for split in result.value if isinstance(result.value, tuple) else ():
@@ -223,7 +223,7 @@ def _disturbance_cells(disturbance: Disturbance) -> Cells:
     return (*culprit_cells, disturbance.figure, disturbance.usual, disturbance.unit, disturbance.subject)
 
 
-def _parse_time(wall: str) -> datetime | None:
+def _parse_time_as_utc(wall: str) -> datetime | None:
     try:
         time = datetime.fromisoformat(wall.replace("Z", "+00:00"))
         return (time if time.tzinfo is not None else time.replace(tzinfo=UTC)).astimezone(UTC)

@@ -61,9 +61,9 @@ def find_sources(arguments: Sequence[str]) -> list[ExportSource]:
         path = Path(argument)
         baseline_folder = baselines_dir() / argument
         if path.is_dir():
-            sources += _sources_below(path)
+            sources += _measurements_below(path)
         elif "/" not in argument and not path.exists() and baseline_folder.is_dir():
-            sources += _sources_below(baseline_folder)
+            sources += _measurements_below(baseline_folder)
         else:
             path = store.resolve_recording(argument)
             if not path.exists():
@@ -75,15 +75,15 @@ def find_sources(arguments: Sequence[str]) -> list[ExportSource]:
     return unique
 
 
-def _sources_below(folder: Path) -> Iterator[ExportSource]:
+def _measurements_below(folder: Path) -> Iterator[ExportSource]:
     is_fleet = (folder / "fleet.json").is_file()
-    for path in files_below("export", folder, _is_measurement):
+    for path in files_below("export", folder, _may_be_measurement):
         parts = path.relative_to(folder).parts
         is_answer = is_fleet and len(parts) > 2 and parts[0] == FLEET_NODES
         yield ExportSource(path, parts[1] if is_answer else "")
 
 
-def _is_measurement(name: str) -> bool:
+def _may_be_measurement(name: str) -> bool:
     return not name.startswith(".") and name not in _NO_MEASUREMENT and not name.endswith(_OTHER_SUFFIXES)
 
 
@@ -105,7 +105,7 @@ def run_id_of_file(path: Path) -> str:
 def read_source(source: ExportSource, run_id: str) -> RunRows:
     """Return the run whose rows are still to be read. Raises Unexported: no recording, no result of a known tool."""
     try:
-        if source.path.name.endswith(".json") and (triage := _read_triage(source.path)) is not None:
+        if source.path.name.endswith(".json") and (triage := _triage_or_none(source.path)) is not None:
             return RunRows(RunFile(run_id, str(source.path), "triage", source.node), _triage_events(triage))
         events = _events_in_small_parts(source.path)
         try:
@@ -141,18 +141,18 @@ def _imported_events(path: Path, no_recording: BrokenRecording) -> Iterable[ev.A
     file = ParsedImportFile(
         name=path.name, path=str(path), sha256=data.sha256_digest, bytes=data.size, modified=modified, result=result
     )  # fmt: skip
-    began = _make_began(CARD.id, result.host or "", (result.began or modified).removesuffix("Z"))
+    began = _began_of_other_tool(CARD.id, result.host or "", (result.began or modified).removesuffix("Z"))
     return recording_events(make_result_set([file]), began)
 
 
-def _make_began(scenario: str, host: str, wall: str) -> ev.Began:
+def _began_of_other_tool(scenario: str, host: str, wall: str) -> ev.Began:
     return ev.Began(
         t=0.0, schema=ev.SCHEMA, version="", scenario=scenario, command=[], host=host, wall=wall, seed=0, pid=0,
         pid_start=0, boot_id="",
     )  # fmt: skip
 
 
-class _AbsentLine(msgspec.Struct):
+class _AbsentTriageFact(msgspec.Struct):
     fact: str
     reason: str = ""
 
@@ -163,14 +163,14 @@ class _TriageDocument(msgspec.Struct):
     status: ev.Status
     facts: dict[str, Json]
     findings: list[Finding] = []
-    absent: list[_AbsentLine] = []
+    absent: list[_AbsentTriageFact] = []
     reason: str | None = None
 
 
 _triage = Decoder(_TriageDocument)
 
 
-def _read_triage(path: Path) -> _TriageDocument | None:
+def _triage_or_none(path: Path) -> _TriageDocument | None:
     """None where it is another JSON file."""
     try:
         document: _TriageDocument = _triage.decode(read_trusted_file(path, MAX_TRIAGE_BYTES))
@@ -182,7 +182,7 @@ def _read_triage(path: Path) -> _TriageDocument | None:
 def _triage_events(triage: _TriageDocument) -> Iterator[ev.AnyEvent]:
     """`disk:sda model` is the fact `model` of `disk:sda`, as the JSON of a triage spells it."""
     name = triage.facts.get("host name", "")
-    yield _make_began(triage.scenario, name if isinstance(name, str) else "", "")
+    yield _began_of_other_tool(triage.scenario, name if isinstance(name, str) else "", "")
     for label, value in triage.facts.items():
         subject, space, fact = label.partition(" ")
         if is_showable(value):

@@ -41,7 +41,7 @@ def read_incident_books(arguments: Sequence[str]) -> list[NodeBook]:
     books: dict[str, NodeBook] = {}
     for path in _json_files(arguments):
         with suppress(OSError, ValueError, RecursionError):
-            if not _begins_as_book(path):
+            if not _is_incident_book(path):
                 continue
             try:
                 book = _DECODER.decode(read_regular(str(path), MAX_BOOK_BYTES))
@@ -54,7 +54,7 @@ def read_incident_books(arguments: Sequence[str]) -> list[NodeBook]:
     return list(books.values())
 
 
-def _begins_as_book(path: Path) -> bool:
+def _is_incident_book(path: Path) -> bool:
     """By its first keys: thousands of triages are not read twice. Raises OSError, ValueError."""
     with os.fdopen(open_trusted_regular(path), "rb") as file:
         return b'"book"' in file.read(HEAD_BYTES)
@@ -64,12 +64,12 @@ def _json_files(arguments: Sequence[str]) -> Iterator[Path]:
     for argument in arguments:
         path = Path(argument)
         if path.is_dir():
-            yield from files_below("fleet", path, _is_json)
+            yield from files_below("fleet", path, _is_json_answer)
         elif path.name.endswith(".json"):
             yield path
 
 
-def _is_json(name: str) -> bool:
+def _is_json_answer(name: str) -> bool:
     return name.endswith(".json") and is_answer_file(name)
 
 

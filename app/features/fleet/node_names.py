@@ -24,10 +24,10 @@ def node_set_matcher(words: str) -> Callable[[str], bool] | None:
         nodes = NodeSet(words)
     except NodeSetException:
         return None
-    return lambda name: _contains_node(nodes, name, NodeSetException)
+    return lambda name: _is_in_node_set(nodes, name, NodeSetException)
 
 
-def _contains_node(nodes: object, name: str, syntax_error: type[Exception]) -> bool:
+def _is_in_node_set(nodes: object, name: str, syntax_error: type[Exception]) -> bool:
     """A host may call itself what no expression can be."""
     try:
         return name in nodes  # type: ignore[operator]

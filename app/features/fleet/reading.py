@@ -102,7 +102,7 @@ def read_fleet_answers(arguments: Sequence[str]) -> FleetAnswers:
     for argument in arguments:
         path = Path(argument)
         if (path / "fleet.json").is_file():
-            sources += _sources_of_run(path, fleet)
+            sources += _answers_of_fleet_run(path, fleet)
         elif path.is_dir():
             sources += _answers_below_noting_refused(path, fleet)
         elif path.exists():
@@ -133,13 +133,13 @@ def read_fleet_answers(arguments: Sequence[str]) -> FleetAnswers:
             if answer.host:
                 hosts[answer.host] = None
             if len(hosts) > 1:
-                _add_by_host(fleet, waiting, parts)
+                _add_answers_by_host(fleet, waiting, parts)
     one_for_all = len(hosts) == 1 and sum(bool(answer.host) for _, answer in waiting) > 1
-    _add_by_host(fleet, waiting, parts, one_for_all=one_for_all)
+    _add_answers_by_host(fleet, waiting, parts, one_for_all=one_for_all)
     return fleet
 
 
-def _add_by_host(
+def _add_answers_by_host(
     fleet: FleetAnswers,
     waiting: list[tuple[AnswerSource, AnswerSummary]],
     parts: dict[Path, str],
@@ -164,7 +164,7 @@ def _read_answers(sources: Sequence[AnswerSource]) -> Iterator[tuple[AnswerSourc
     if len(paths) <= _ALONE or workers < 2:
         yield from zip(sources, map(summarise_answer, paths), strict=True)
         return
-    begin = partial(_begin_child, os.getpid())
+    begin = partial(_set_up_worker, os.getpid())
     with ProcessPoolExecutor(workers, multiprocessing.get_context("fork"), begin) as pool:
         try:
             yield from zip(sources, pool.map(summarise_answer, paths, chunksize=_BATCH), strict=True)
@@ -172,7 +172,7 @@ def _read_answers(sources: Sequence[AnswerSource]) -> Iterator[tuple[AnswerSourc
             raise Failure(f"fleet: a process that read the answers was {KILLED}") from None
 
 
-def _begin_child(parent: int) -> None:
+def _set_up_worker(parent: int) -> None:
     die_with_parent(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the parent's, who ends us
 
@@ -184,14 +184,14 @@ def _answers_below_noting_refused(folder: Path, fleet: FleetAnswers) -> Iterator
     yield from map(AnswerSource, files_below("fleet", folder, is_answer_file, add_refused))
 
 
-def _sources_of_run(path: Path, fleet: FleetAnswers) -> Iterator[AnswerSource]:
+def _answers_of_fleet_run(path: Path, fleet: FleetAnswers) -> Iterator[AnswerSource]:
     """Yield what `hostdx fleet run` left, taken up at any time."""
     folder = FleetFolder(path)
     head = folder.read_head()
     answers = folder.read_answers()
     fleet.together = fleet.together or head.together
     for (node, round_), line in sorted(answers.items(), key=lambda item: item[0][1]):
-        inside = _path_inside(path, line.file) if line.state == "answered" and line.file else None
+        inside = _file_inside(path, line.file) if line.state == "answered" and line.file else None
         if inside is not None:
             yield AnswerSource(inside, node, max(0, round_))
         else:
@@ -208,7 +208,7 @@ def _sources_of_run(path: Path, fleet: FleetAnswers) -> Iterator[AnswerSource]:
     ]
 
 
-def _path_inside(folder: Path, name: str) -> Path | None:
+def _file_inside(folder: Path, name: str) -> Path | None:
     """A file below the folder, by no link and no way out of it."""
     parts = Path(name).parts
     if not parts or name.startswith("/") or ".." in parts or "\0" in name:

@@ -36,9 +36,9 @@ def fleet_document(judgement: peers.FleetJudgement) -> doc.ReportDocument:
         *_suspect_sections(judgement),
         *_slow_fast_sections(judgement),
         *_measure_sections(judgement),
-        *_triage_sections(judgement),
+        *_rare_and_finding_sections(judgement),
         *_missing_sections(judgement.missing),
-        *_group_sections(judgement),
+        *_hardware_group_sections(judgement),
         doc.ReportSection("How it was judged", _method_parts(judgement), appendix=True),
     ]
     subject = join_names(judgement.what, 3) or "nothing"
@@ -75,7 +75,7 @@ def lead_sentences(judgement: peers.FleetJudgement) -> list[str]:
             f"in any of {count_noun(len(judgement.measures), 'measure')}"
         )
     elif not sentences:
-        sentences.append(_rules_lead_text(judgement))
+        sentences.append(_lead_text_of_triages(judgement))
     if judgement.missing:
         sentences.append(
             f"{count_noun(len({item.node for item in judgement.missing}), 'node')} gave no answer"
@@ -95,7 +95,7 @@ def nodes_with_same_figures(judgement: peers.FleetJudgement) -> list[list[str]]:
     return [sorted(group) for values, group in nodes.items() if len(group) > 1 and len(values) > 1]
 
 
-def _rules_lead_text(judgement: peers.FleetJudgement) -> str:
+def _lead_text_of_triages(judgement: peers.FleetJudgement) -> str:
     if judgement.rare and not judgement.rare[0].few:
         first = judgement.rare[0]
         return (
@@ -166,7 +166,7 @@ def _outlier_section(judgement: peers.FleetJudgement, odd: peers.FleetOutlier) -
             if odd.few
             else ("Facts in which it differs from its peers, the likeliest cause first")
         )
-        parts += [doc.Heading(title), _settings_table(odd.settings)]
+        parts += [doc.Heading(title), _differing_facts_table(odd.settings)]
         parts += [] if odd.few else _proof_parts(odd.settings[0])
     else:
         parts.append(doc.paragraph_of("No fact that was read differs from its peers'."))
@@ -182,10 +182,10 @@ def _outlier_section(judgement: peers.FleetJudgement, odd: peers.FleetOutlier) -
 def _standing_table(
     judgement: peers.FleetJudgement,
     standings: Sequence[RetestedMeasure],
-    more: Sequence[RetestedMeasure] = (),
+    all_standings: Sequence[RetestedMeasure] = (),
 ) -> doc.Table:
-    """`more`: of which the first ones are the worst, a node."""
-    measures = Counter(standing.node for standing in more)
+    """`all_standings`: of which the first ones are the worst, a node."""
+    measures = Counter(standing.node for standing in all_standings)
     rows = [
         (
             standing.node,
@@ -194,7 +194,7 @@ def _standing_table(
             units.format_effect(standing.ratio) if standing.ratio else "–",
             units.format_interval(*standing.ci95, standing.ratio) if standing.ci95 else "–",
             str(standing.rounds) if standing.rounds else "–",
-            str(measures[standing.node]) if more else "–",
+            str(measures[standing.node]) if all_standings else "–",
         )
         for standing in standings
     ]
@@ -202,7 +202,7 @@ def _standing_table(
     return doc.Table(header, tuple(rows), frozenset({5, 6})).without_empty_columns()
 
 
-def _settings_table(settings: Sequence[peers.Setting]) -> doc.Table:
+def _differing_facts_table(settings: Sequence[peers.Setting]) -> doc.Table:
     rows: list[tuple[doc.Cell, ...]] = [
         (
             doc.Mono(_fact_label(setting.subject, setting.name)),
@@ -244,7 +244,7 @@ def _suspect_sections(judgement: peers.FleetJudgement) -> list[doc.ReportSection
         if suspect.log_distance > worst[suspect.node].log_distance:
             worst[suspect.node] = suspect
     parts: list[doc.Part] = [
-        _standing_table(judgement, list(worst.values())[:_MAX_MISSING], more=judgement.suspects)
+        _standing_table(judgement, list(worst.values())[:_MAX_MISSING], all_standings=judgement.suspects)
     ]
     if not judgement.rounds:
         parts.append(
@@ -274,7 +274,7 @@ def _slow_fast_sections(judgement: peers.FleetJudgement) -> list[doc.ReportSecti
         )
         shown: list[doc.Part] = [doc.paragraph_of(words)]
         if parts.settings:
-            shown += [doc.Heading("Settings that part them"), _partings_table(parts.settings)]
+            shown += [doc.Heading("Settings that part them"), _parting_facts_table(parts.settings)]
         else:
             shown.append(doc.paragraph_of("No fact that was read parts them."))
         if others:
@@ -288,7 +288,7 @@ def _slow_fast_sections(judgement: peers.FleetJudgement) -> list[doc.ReportSecti
     return sections
 
 
-def _partings_table(settings: Sequence[peers.Parting]) -> doc.Table:
+def _parting_facts_table(settings: Sequence[peers.Parting]) -> doc.Table:
     def values_cell(values: tuple[tuple[Json, int], ...]) -> doc.Mono:
         return doc.Mono(
             join_names([f"{_differing_value_text(value)} ({count})" for value, count in values], 2)
@@ -342,7 +342,7 @@ def _measure_sections(judgement: peers.FleetJudgement) -> list[doc.ReportSection
     ]
 
 
-def _triage_sections(judgement: peers.FleetJudgement) -> list[doc.ReportSection]:
+def _rare_and_finding_sections(judgement: peers.FleetJudgement) -> list[doc.ReportSection]:
     sections = []
     if judgement.rare:
         few, many = ([item for item in judgement.rare if item.few is of_few] for of_few in (True, False))
@@ -351,13 +351,13 @@ def _triage_sections(judgement: peers.FleetJudgement) -> list[doc.ReportSection]
         if few:
             sections.append(doc.ReportSection(_SMALL_FLEET_TEXT, (_rare_table(few),)))
     if judgement.findings:
-        rows = [_found_row(item) for item in judgement.findings]
+        rows = [_finding_on_nodes_row(item) for item in judgement.findings]
         table = doc.Table(("finding", "nodes", "on"), tuple(rows), frozenset({1}))
         sections.append(doc.ReportSection("Findings, the rarest first", (table,)))
     return sections
 
 
-def _found_row(finding: peers.FoundOn) -> tuple[doc.Cell, ...]:
+def _finding_on_nodes_row(finding: peers.FoundOn) -> tuple[doc.Cell, ...]:
     more = finding.count - len(finding.nodes)
     names = (
         ""
@@ -408,7 +408,7 @@ def state_words(state: str) -> str:
     return _STATES.get(state, state.replace("_", " "))
 
 
-def _group_sections(judgement: peers.FleetJudgement) -> list[doc.ReportSection]:
+def _hardware_group_sections(judgement: peers.FleetJudgement) -> list[doc.ReportSection]:
     items = []
     for group in judgement.groups:
         words = ", ".join(f"{kind} {which}" for kind, which in group.hardware) or "hardware not told"
@@ -470,7 +470,7 @@ def total_rate_sections(sums: Sequence[peers.Sum]) -> list[doc.ReportSection]:
         )
         rows.append(
             (
-                _sum_title(node_sum),
+                _title_and_variant(node_sum),
                 str(len(node_sum.rates)),
                 format_amount(node_sum.total_rate, node_sum.metric),
                 again,
@@ -486,12 +486,12 @@ def total_rate_sentences(sums: Sequence[peers.Sum]) -> list[str]:
     """`12 nodes together: 3.2 GB/s in sequential read`, of the first loads."""
     return [
         f"{count_noun(len(node_sum.rates), 'node')} together: "
-        f"{format_amount(node_sum.total_rate, node_sum.metric)} in {_sum_title(node_sum)}"
+        f"{format_amount(node_sum.total_rate, node_sum.metric)} in {_title_and_variant(node_sum)}"
         for node_sum in sums[:_MAX_SUMS]
     ]
 
 
-def _sum_title(node_sum: peers.Sum) -> str:
+def _title_and_variant(node_sum: peers.Sum) -> str:
     return " ".join(filter(None, (node_sum.title, node_sum.key.variant)))
 
 

@@ -20,7 +20,7 @@ _MAX_DOTS = 2_000  # of a drawing on a page; more are every so many-th
 _NAMED = 6
 
 
-class _Scale(NamedTuple):
+class _LogRange(NamedTuple):
     """In logs of the values, or of their inverses where less is better: the slow nodes stand on the left."""
 
     low_log: float
@@ -30,23 +30,23 @@ class _Scale(NamedTuple):
         return min(1.0, max(0.0, (log - self.low_log) / (self.high_log - self.low_log)))
 
 
-def _signed_logs(measure: FleetMeasure) -> dict[str, float]:
+def _logs_slow_first(measure: FleetMeasure) -> dict[str, float]:
     sign = measure.metric.sign
     return {name: sign * math.log(value) for name, value in measure.values.items()}
 
 
-def _scale_of_logs(logs: Collection[float]) -> _Scale:
+def _log_range_with_room(logs: Collection[float]) -> _LogRange:
     low, high = min(logs), max(logs)
     room = max(0.005, (high - low) * 0.04)
-    return _Scale(low - room, high + room)
+    return _LogRange(low - room, high + room)
 
 
 def strip_lines(
     measure: FleetMeasure, outliers: Collection[str], suspects: Collection[str], width: int
 ) -> list[Line]:
     """Two lines: the nodes, as high as there are many in a cell, and the values at the ends and in the middle."""
-    logs = _signed_logs(measure)
-    scale = _scale_of_logs(logs.values())
+    logs = _logs_slow_first(measure)
+    scale = _log_range_with_room(logs.values())
     counts = [0] * width
     marks: dict[int, tuple[str, str]] = {}
     for name, log in logs.items():
@@ -67,7 +67,7 @@ def strip_lines(
     left, right = (_format_log_value(measure, end) for end in (min(logs.values()), max(logs.values())))
     axis = split_line([(left, "dim")], [(right, "dim")], width)
     middle = _format_log_value(measure, math.log(measure.centre) * measure.metric.sign)
-    at = round(scale.share_of(_signed_centre(measure)) * (width - 1)) - len(middle) // 2
+    at = round(scale.share_of(_log_of_centre(measure)) * (width - 1)) - len(middle) // 2
     if len(left) + 1 < at < width - len(right) - len(middle) - 1:
         axis = [
             *pad_line([(left, "dim")], at),
@@ -78,7 +78,7 @@ def strip_lines(
     return [merge_spans(drawn), axis]
 
 
-def _signed_centre(measure: FleetMeasure) -> float:
+def _log_of_centre(measure: FleetMeasure) -> float:
     return math.log(measure.centre) * measure.metric.sign
 
 
@@ -89,8 +89,8 @@ def _format_log_value(measure: FleetMeasure, log: float) -> str:
 
 def strip_svg(measure: FleetMeasure, outliers: Collection[str], suspects: Collection[str]) -> str:
     """Dots in lanes by turns, so that like ones do not cover each other; outliers named."""
-    logs = _signed_logs(measure)
-    scale = _scale_of_logs(logs.values())
+    logs = _logs_slow_first(measure)
+    scale = _log_range_with_room(logs.values())
     title = escape(make_printable(f"{measure.title}: {len(logs)} nodes")[:120])
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" width="{_WIDE}" role="img" '
@@ -101,7 +101,7 @@ def strip_svg(measure: FleetMeasure, outliers: Collection[str], suspects: Collec
     def x_position(log: float) -> float:
         return _EDGE + scale.share_of(log) * (_WIDE - 2 * _EDGE)
 
-    middle = x_position(_signed_centre(measure))
+    middle = x_position(_log_of_centre(measure))
     parts.append(f'<path d="M{middle:.1f} 14V44" stroke="currentColor" opacity="0.5"/>')
     step = max(1, len(logs) // _MAX_DOTS)
     named_count = 0
@@ -124,7 +124,7 @@ def strip_svg(measure: FleetMeasure, outliers: Collection[str], suspects: Collec
         parts.append(
             f'<text x="{place}" y="58" text-anchor="{anchor}">{escape(_format_log_value(measure, log))}</text>'
         )
-    if 0.2 < scale.share_of(_signed_centre(measure)) < 0.8:
-        words = escape(_format_log_value(measure, _signed_centre(measure)))
+    if 0.2 < scale.share_of(_log_of_centre(measure)) < 0.8:
+        words = escape(_format_log_value(measure, _log_of_centre(measure)))
         parts.append(f'<text x="{middle:.1f}" y="58" text-anchor="middle">median {words}</text>')
     return "".join([*parts, "</svg>"])

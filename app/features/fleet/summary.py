@@ -51,25 +51,25 @@ class AnswerSummary(msgspec.Struct, frozen=True, kw_only=True):
     unread: tuple[FactKey, ...] = ()
 
 
-class _Finding(msgspec.Struct):
+class _TriageFinding(msgspec.Struct):
     id: str
 
 
-class _Absent(msgspec.Struct):
+class _TriageAbsent(msgspec.Struct):
     fact: str
 
 
-class _Triage(msgspec.Struct):
+class _TriageAnswer(msgspec.Struct):
     schema: str
     scenario: str
     status: str
     facts: dict[str, Json]
-    findings: list[_Finding] = []
-    absent: list[_Absent] = []
+    findings: list[_TriageFinding] = []
+    absent: list[_TriageAbsent] = []
     reason: str | None = None
 
 
-_triage = msgspec.json.Decoder(_Triage)
+_triage = msgspec.json.Decoder(_TriageAnswer)
 _loads: dict[FigureKey, PlannedLoad] = {}
 
 

@@ -69,7 +69,7 @@ class FleetView:
                 before = self.stands.get(entry.node, NodeStanding(state, frozenset()))
                 if before.state == state:
                     self.stands[entry.node] = NodeStanding(state, before.columns | {entry.column})
-        self._off = {name: self._largest_deviation(name) for name in self.names}
+        self._off = {name: self._largest_log_deviation(name) for name in self.names}
 
     def state_of(self, name: str, column: int | None = None) -> str:
         stands = self.stands.get(name)
@@ -93,7 +93,7 @@ class FleetView:
             names.sort(key=lambda name: ratios.get(name, math.inf))
         return [*names, *sorted(self.missing)]
 
-    def _largest_deviation(self, name: str) -> float:
+    def _largest_log_deviation(self, name: str) -> float:
         return max((abs(math.log(ratios[name])) for ratios in self.ratios if name in ratios), default=0.0)
 
 
@@ -158,9 +158,9 @@ class NodePicker(Picker):
         self._picker_rows = [
             PickerRow(
                 name,
-                partial(_node_line, view, name),
+                partial(_node_row, view, name),
                 f"{name} {view.state_of(name)}",
-                full_lines=partial(_node_lines, view, name),
+                full_lines=partial(_node_verdict_lines, view, name),
             )
             for name in view.ordered_names()
         ]
@@ -186,7 +186,7 @@ class NodePicker(Picker):
             clean_text(m.title) for m in view.judgement.measures[view.at : view.at + _cells_that_fit(width)]
         ]
         most = MAX_HEAD_LINES if self.has_borders else 2
-        heads = [_head_words(name, most) for name in names]
+        heads = [_heading_lines(name, most) for name in names]
         high = max(map(len, heads), default=0)
         out = [pad_line([("    node" if line == high - 1 else "", "dim")], _NAME + 4) for line in range(high)]
         for n, words in enumerate(heads):
@@ -195,7 +195,7 @@ class NodePicker(Picker):
         return [crop_line(line, width) for line in out]
 
 
-def _head_words(name: str, most: int) -> list[str]:
+def _heading_lines(name: str, most: int) -> list[str]:
     title, _, variant = name.rpartition(", ")
     room = most - bool(title)
     fitting = " ".join(
@@ -212,7 +212,7 @@ def _cells_that_fit(width: int) -> int:
     return max(1, (width - _NAME - 4) // _CELL)
 
 
-def _node_line(view: FleetView, name: str, width: int) -> Line:
+def _node_row(view: FleetView, name: str, width: int) -> Line:
     if (missing := view.missing.get(name)) is not None:
         return crop_line(_missing_line(missing), width)
     state = view.state_of(name)
@@ -222,12 +222,12 @@ def _node_line(view: FleetView, name: str, width: int) -> Line:
     ]
     for column in range(view.at, min(len(view.ratios), view.at + _cells_that_fit(width + 2))):
         ratio = view.ratios[column].get(name)
-        words = "–" if ratio is None else _format_change(ratio)
+        words = "–" if ratio is None else _change_or_factor(ratio)
         line += [*pad_line([(words.rjust(_CELL - 2), _ROLES[view.state_of(name, column)])], _CELL)]
     return crop_line(line, width)
 
 
-def _format_change(ratio: float) -> str:
+def _change_or_factor(ratio: float) -> str:
     return (
         f"{ratio:.2g} ×"
         if not 0.5 < ratio < 2
@@ -246,7 +246,7 @@ def _missing_line(missing_node: MissingNode) -> Line:
     ]
 
 
-def _node_lines(view: FleetView, name: str, width: int) -> list[Line]:
+def _node_verdict_lines(view: FleetView, name: str, width: int) -> list[Line]:
     """Its verdicts, and what it alone has."""
     if (missing := view.missing.get(name)) is not None:
         return [crop_line(_missing_line(missing), width)]
@@ -266,5 +266,5 @@ def _node_lines(view: FleetView, name: str, width: int) -> list[Line]:
         measure = view.judgement.measures[at]
         slow = measure.parts is not None and name in measure.parts.slow
         group = "in the slower of two groups" if slow else "not told apart from its peers"
-        sentences = [f"{measure.title}: {_format_change(ratios[at])} against the median, {group}"]
+        sentences = [f"{measure.title}: {_change_or_factor(ratios[at])} against the median, {group}"]
     return [line for words in sentences for line in wrap_text(words, width, "dim")] or [BLANK]

@@ -89,9 +89,9 @@ def check_node(began: float, within_s: float, node_class: NodeClass | None, dire
     """
     check = HealthCheck(node_class=node_class.name if node_class is not None else "")
     ends = began + within_s - ANSWER_S
-    check.reasons += _check_mounts()
+    check.reasons += _hanging_mount_reasons()
     if not check.reasons:
-        _check_rules(check, min(time.monotonic() + RULES_S, ends))
+        _add_rule_and_leftover_reasons(check, min(time.monotonic() + RULES_S, ends))
     if check.answer is Answer.NOT_FIT:
         check.notes.append("speed: not measured, the node is not fit anyway")
     elif node_class is None:
@@ -106,7 +106,7 @@ def check_node(began: float, within_s: float, node_class: NodeClass | None, dire
     return check
 
 
-def _check_mounts() -> Iterator[UnfitReason]:
+def _hanging_mount_reasons() -> Iterator[UnfitReason]:
     with closing(Host()) as host:
         mounts = read_mounts(host)
         for mount in () if isinstance(mounts, Absent) else mounts:
@@ -118,7 +118,7 @@ def _check_mounts() -> Iterator[UnfitReason]:
                     return
 
 
-def _start_child(*module: str) -> subprocess.Popen[bytes]:
+def _start_child_module(*module: str) -> subprocess.Popen[bytes]:
     return start_module(*module, env=hostdx_environment())
 
 
@@ -140,10 +140,10 @@ def _kill_and_wait_briefly(child: subprocess.Popen[bytes]) -> None:
     wait_briefly(child, GIVEN_UP_S)
 
 
-def _check_rules(check: HealthCheck, ends: float) -> None:
+def _add_rule_and_leftover_reasons(check: HealthCheck, ends: float) -> None:
     """Ask the read-only rules, and what the last job left behind, at the same time."""
-    rules = _start_child("hostdx.app.cli", "triage", "--events", "-")
-    leftovers = _start_child("hostdx.app.features.health.leftovers")
+    rules = _start_child_module("hostdx.app.cli", "triage", "--events", "-")
+    leftovers = _start_child_module("hostdx.app.features.health.leftovers")
     try:
         for line in b"".join(_read_chunks(rules, ends)).splitlines():
             with suppress(msgspec.MsgspecError):
@@ -207,7 +207,7 @@ class _SpeedTest:
         with suppress(OSError):
             recording.unlink()
         loads = [load for load in LOADS if any(load == own.load for own in self._class.loads)]
-        child = _start_child(
+        child = _start_child_module(
             "hostdx.app.cli", "run", card_with_role("battery").id, "--quiet", "--events", "-", "--size", SIZE,
             "--recording", str(recording), "--tied", str(os.getpid()), "--budget", f"{max(4.0, budget):.1f}",
             *(word for load in loads for word in ("--only", load)),
@@ -217,19 +217,19 @@ class _SpeedTest:
         unanswered: UnfitReason | None = None
         try:
             for data in _read_chunks(child, self._ends):
-                if self._has_new_round(data) and is_surely_fit(self._class, self._standings()):
+                if self._apply_and_has_new_round(data) and is_surely_fit(self._class, self._standings()):
                     decided = True
                     break
         except TimeoutError:
             if not self._standings():
                 unanswered = _unanswered_reason("the speed test", child)
         finally:
-            self._stop_child(child)
+            self._stop_child_or_kill(child)
         self._check.standings = self._standings()
         if not decided:
             self._check.reasons += self._speed_reasons(unanswered, source=str(recording))
 
-    def _has_new_round(self, data: bytes) -> bool:
+    def _apply_and_has_new_round(self, data: bytes) -> bool:
         *lines, self._rest = (self._rest + data).split(b"\n")
         rounds = False
         for line in lines:
@@ -242,13 +242,13 @@ class _SpeedTest:
     def _standings(self) -> list[LoadStanding]:
         return compare_rounds(self._class, undisturbed_log_values(self._session))
 
-    def _stop_child(self, child: subprocess.Popen[bytes]) -> None:
+    def _stop_child_or_kill(self, child: subprocess.Popen[bytes]) -> None:
         """Stop the run, which then undoes what it changed; its supervisor does so where it must be killed."""
         child.terminate()
         if wait_briefly(child, STOP_S - GIVEN_UP_S) is None:
             _kill_and_wait_briefly(child)
 
-    def _speed_reasons(self, unanswered: UnfitReason | None, source: str) -> Iterator[UnfitReason]:
+    def _speed_reasons(self, time_reason: UnfitReason | None, source: str) -> Iterator[UnfitReason]:
         slow = [standing for standing in self._check.standings if standing.is_slow]
         for s in slow:
             words = (
@@ -258,8 +258,8 @@ class _SpeedTest:
             yield UnfitReason("speed", Answer.NOT_FIT if s.decides else Answer.NOT_SURE, words, source)
         if slow:
             return
-        if unanswered is not None:
-            yield unanswered
+        if time_reason is not None:
+            yield time_reason
             return
         if is_surely_fit(self._class, self._check.standings):
             return

@@ -45,7 +45,7 @@ def find_left_behind(host: Host) -> Iterator[HostLeftover]:
     meminfo = read_meminfo(host)
     sizes = {} if isinstance(meminfo, Absent) else meminfo
     total = sizes.get("MemTotal", 0)
-    first = _first_uid_of_users(host)
+    first = _first_user_uid(host)
     owners: set[int] = set()
     yield from _processes_of_absent_users(host, first, total, owners)
     for folder in FOLDERS:
@@ -67,7 +67,7 @@ def find_left_behind(host: Host) -> Iterator[HostLeftover]:
             yield HostLeftover("loop device", f"{device} holds {backing.strip()}", name, False)
 
 
-def _first_uid_of_users(host: Host) -> int:
+def _first_user_uid(host: Host) -> int:
     text = host.read_file_text("/etc/login.defs")
     lines = [line.split() for line in text.splitlines()] if isinstance(text, str) else []
     numbers = (parse_unsigned(words[1]) for words in lines if words[:1] == ["UID_MIN"] and len(words) > 1)

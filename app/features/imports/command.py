@@ -66,7 +66,7 @@ def import_(
     names = distinct_short_names([file.path for file in read])
     read = [_with_matching_file(f, read, name) for f, name in zip(read, names, strict=True)]
     pile = make_result_set(read, series=series) if output is not None or _belong_together(read) else None
-    written = _write_recordings(read, pile, output)
+    written = _write_and_get_paths(read, pile, output)
     if as_json:
         print_result(to_json_text(_make_document(read, written, refused, pile)))
         return COULD_NOT if refused else 0
@@ -98,7 +98,7 @@ def _with_matching_file(file: ParsedImportFile, read: list[ParsedImportFile], na
     return file
 
 
-def _write_recordings(
+def _write_and_get_paths(
     read: list[ParsedImportFile], pile: ResultSet | None, output: str | None
 ) -> dict[str, Path]:
     """By the file's path; "" is the recording of all of them together."""
@@ -141,10 +141,10 @@ def _print_file(file: ParsedImportFile, path: Path | None) -> None:
             for line in finding.evidence[1:]:
                 print_line(f"    {line.text}")
         elif finding.severity != "ok":
-            print_line(f"  {finding.severity}: {_finding_text(finding)}")
+            print_line(f"  {finding.severity}: {_title_with_first_evidence(finding)}")
 
 
-def _finding_text(finding: Finding) -> str:
+def _title_with_first_evidence(finding: Finding) -> str:
     first = f" ({finding.evidence[0].text})" if finding.evidence else ""
     more = f", {len(finding.evidence) - 1} more" if len(finding.evidence) > 1 else ""
     return f"{finding.title}{first}{more}"

@@ -27,7 +27,7 @@ def history_parts(result: HistoriesResult, width: int) -> tuple[Part, ...]:
 def _history_table(course: Histories) -> Table:
     rows = tuple(
         (
-            _history_title(h, course),
+            _workload_and_metric(h, course),
             *(
                 str(units.metric_quantity(v, h.unit))
                 for v in (h.values[0], h.values[-1], min(h.values), max(h.values))
@@ -51,7 +51,7 @@ def drawable_histories(histories: Histories) -> Histories | None:
 
 def history_lines(histories: Histories, width: int) -> list[str]:
     """`ior easy     ▇▂▂▇▂▂  2.03 GB/s to 2.01 GB/s  inconclusive`, one line a workload."""
-    name = min(_NAME, max(len(_history_title(h, histories)) for h in histories.workloads))
+    name = min(_NAME, max(len(_workload_and_metric(h, histories)) for h in histories.workloads))
     tails = [
         f"{units.metric_quantity(h.values[0], h.unit)} to {units.metric_quantity(h.values[-1], h.unit)}  "
         f"{history_verdict_words(h)}"
@@ -62,7 +62,7 @@ def history_lines(histories: Histories, width: int) -> list[str]:
     for h, tail in zip(histories.workloads, tails, strict=True):
         bars = spark_line(h.values, room)
         out.append(
-            f"{_history_title(h, histories):<{name}.{name}}  {bars:<{min(room, len(h.values))}}  {tail}"[
+            f"{_workload_and_metric(h, histories):<{name}.{name}}  {bars:<{min(room, len(h.values))}}  {tail}"[
                 :width
             ].rstrip()
         )
@@ -73,7 +73,7 @@ def history_lines(histories: Histories, width: int) -> list[str]:
     return out
 
 
-def _history_title(h: WorkloadHistory, course: Histories) -> str:
+def _workload_and_metric(h: WorkloadHistory, course: Histories) -> str:
     several = sum(1 for other in course.workloads if other.workload == h.workload) > 1
     return make_printable(f"{h.workload} {h.metric}" if several else h.workload)
 
@@ -105,7 +105,7 @@ def _load_line(h: WorkloadHistory, histories: Histories) -> LoadLine:
     turns = [(step.before + 0.5) / last for step in h.steps if step.before < last]
     points = [(n / last, value / top) for n, value in enumerate(h.values)]
     return LoadLine(
-        _history_title(h, histories),
+        _workload_and_metric(h, histories),
         history_verdict_words(h),
         points,
         h.is_degrading,

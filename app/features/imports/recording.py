@@ -57,10 +57,10 @@ def read_foreign_result(path: Path, kind: ImportKind | None = None) -> ParsedImp
 
 def recording_bytes(results: ResultSet, command: Sequence[str]) -> bytes:
     """The recording of these files together."""
-    return b"".join(map(encode_event, recording_events(results, _make_began(results.files, command))))
+    return b"".join(map(encode_event, recording_events(results, _began_of_files(results.files, command))))
 
 
-def _make_began(files: Sequence[ParsedImportFile], command: Sequence[str]) -> ev.Began:
+def _began_of_files(files: Sequence[ParsedImportFile], command: Sequence[str]) -> ev.Began:
     """`wall` is when it was measured, by the files; where they do not say, when they were last changed."""
     hosts = {f.result.host for f in files if f.result.host}
     dates = sorted(_as_if_utc(f.result.began) or f.modified for f in files)

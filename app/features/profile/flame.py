@@ -73,7 +73,7 @@ def merge_unnamed_addresses(tree: PathTree) -> PathTree:
             if library:
                 frames[up, library], libraries[at] = at, library
         else:
-            merged[at] = _sum_nodes(merged[at], node)
+            merged[at] = _add_node_seconds(merged[at], node)
             addresses[at] += 1
         numbers.append(at)
     nodes = [
@@ -83,7 +83,7 @@ def merge_unnamed_addresses(tree: PathTree) -> PathTree:
     return msgspec.structs.replace(tree, nodes=tuple(nodes))
 
 
-def _sum_nodes(node: CallNode, other: CallNode) -> CallNode:
+def _add_node_seconds(node: CallNode, other: CallNode) -> CallNode:
     return msgspec.structs.replace(
         node,
         baseline_s=node.baseline_s + other.baseline_s,
@@ -110,35 +110,35 @@ def lay_out_boxes(tree: PathTree, root: int = -1) -> list[FlameBox]:
     for n, node in enumerate(tree.nodes):
         below.setdefault(node.up if node.up < n else -1, []).append(n)
     first = [root] if root >= 0 else below.get(-1, [])
-    total_size = sum(_larger_seconds(tree.nodes[n]) for n in first) or 1.0
+    total_size = sum(_larger_side_seconds(tree.nodes[n]) for n in first) or 1.0
     out: list[FlameBox] = []
     waiting: list[tuple[int, int, float, float]] = []
     left = 0.0
     for n in first:
-        width = _larger_seconds(tree.nodes[n]) / total_size
+        width = _larger_side_seconds(tree.nodes[n]) / total_size
         waiting.append((n, 0, left, width))
         left += width
     while waiting:
         n, depth, left, width = waiting.pop()
         out.append(FlameBox(n, tree.nodes[n], depth, left, width))
         inner = below.get(n, [])
-        sizes = [_larger_seconds(tree.nodes[m]) for m in inner]
-        own = max(_larger_seconds(tree.nodes[n]), sum(sizes)) or 1.0
+        sizes = [_larger_side_seconds(tree.nodes[m]) for m in inner]
+        own = max(_larger_side_seconds(tree.nodes[n]), sum(sizes)) or 1.0
         for m, size in zip(inner, sizes, strict=True):
             waiting.append((m, depth + 1, left, width * size / own))
             left += width * size / own
     return out
 
 
-def _larger_seconds(node: CallNode) -> float:
+def _larger_side_seconds(node: CallNode) -> float:
     return max(node.baseline_s, node.variant_s, 0.0)
 
 
 def difference_share(node: CallNode) -> float:
     """Of the box, -1 to 1, that the difference is; 0 where it is within its interval."""
     return (
-        max(-1.0, min(1.0, node.difference_s / _larger_seconds(node)))
-        if node.differs and _larger_seconds(node) > 0
+        max(-1.0, min(1.0, node.difference_s / _larger_side_seconds(node)))
+        if node.differs and _larger_side_seconds(node) > 0
         else 0.0
     )
 

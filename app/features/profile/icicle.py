@@ -44,13 +44,13 @@ class Icicle(Reader):
     def __init__(self, trees: Sequence[PathTree]) -> None:
         super().__init__(lambda _: [])
         self._trees, self._number = tuple(map(merge_unnamed_addresses, trees)) or (NONE,), 0
-        self._show_boxes_of()
+        self._lay_out_below()
 
     @property
     def shown_tree(self) -> PathTree:
         return self._trees[self._number]
 
-    def _show_boxes_of(self, root: int = -1, at: int | None = None) -> None:
+    def _lay_out_below(self, root: int = -1, at: int | None = None) -> None:
         """`root`: the function that fills the width, -1: all of them; `at`: the box under the cursor."""
         self.root = root
         self._boxes = {box.number: box for box in lay_out_boxes(self.shown_tree, root)}
@@ -76,7 +76,7 @@ class Icicle(Reader):
         ]
         if names_cells:
             no_line: Line = []
-            names = self._name_lines(chosen, room, names_cells - 2)
+            names = self._callee_lines(chosen, room, names_cells - 2)
             rows = [
                 [*pad_line(row, width - names_cells), ("  ", "text"), *name]
                 for row, name in zip_longest(rows[:room], names, fillvalue=no_line)
@@ -84,7 +84,7 @@ class Icicle(Reader):
         details = wrap_text(describe_node(chosen.node, tree), width)[:TOLD]
         return [*out, *(row for row in rows[:room] if row), *([[]] * (room - len(rows))), *details]
 
-    def _name_lines(self, chosen: FlameBox, room: int, width: int) -> list[Line]:
+    def _callee_lines(self, chosen: FlameBox, room: int, width: int) -> list[Line]:
         """Return what the box under the cursor calls, the widest first, each with its share of that box."""
         nodes = self.shown_tree.nodes
         below = [box for box in self._boxes.values() if nodes[box.number].up == chosen.number]
@@ -145,16 +145,16 @@ class Icicle(Reader):
     def action_zoom(self) -> None:
         """Into the box under the cursor; one that calls nothing would fill the screen alone."""
         if any(self.shown_tree.nodes[number].up == self.at for number in self._boxes):
-            self._show_boxes_of(self.at, self.at)
+            self._lay_out_below(self.at, self.at)
 
     def action_zoom_out(self) -> None:
         if self.root >= 0:
             up = self.shown_tree.nodes[self.root].up
-            self._show_boxes_of(up if up < self.root else -1, self.root)
+            self._lay_out_below(up if up < self.root else -1, self.root)
 
     def action_next_pair(self) -> None:
         self._number = (self._number + 1) % len(self._trees)
-        self._show_boxes_of()
+        self._lay_out_below()
 
     def find(self, words: str) -> bool:
         """To the next function with these words, and round; outside of what is zoomed in to all is shown again."""
@@ -162,7 +162,7 @@ class Icicle(Reader):
         hits = [n for n, node in enumerate(self.shown_tree.nodes) if words.casefold() in node.name.casefold()]
         if hits:
             at = next((n for n in hits if n > self.at), hits[0])
-            self._show_boxes_of(self.root if at in self._boxes else -1, at)
+            self._lay_out_below(self.root if at in self._boxes else -1, at)
         return bool(hits)
 
 

@@ -59,7 +59,7 @@ def prove(
         raise Failure(
             "prove: no setting is left that can be switched and put back while the host runs", COULD_NOT
         )
-    return _start_run(choice, options, "plan" if only_plan else "run")
+    return _run_or_plan_prove(choice, options, "plan" if only_plan else "run")
 
 
 def _choose_settings(host: Host, name: str | None, profile: str, may_lose: bool = False) -> SettingsChoice:
@@ -95,7 +95,7 @@ def _explain_other_way(finding: Finding, choice: SettingsChoice) -> str:
     return f"{why}; measure before and after it: `hostdx baseline save before`, then `hostdx compare --against before`"
 
 
-def _start_run(choice: SettingsChoice, options: Sequence[str], verb: str) -> int:
+def _run_or_plan_prove(choice: SettingsChoice, options: Sequence[str], verb: str) -> int:
     """Run or plan the scenario with these settings and the user's own options."""
     from hostdx.app.cli.commands import hostdx
 

@@ -43,8 +43,8 @@ def find_worst_finding(findings: Sequence[Finding], name: str) -> Finding | None
 def settings_of_finding(host: Host, finding: Finding, *, may_lose: bool = False) -> SettingsChoice:
     """Return the settings of the first remedy that has some."""
     wanted = next((remedy.settings for remedy in finding.remedy if remedy.settings), {})
-    choice = _choose_settings(
-        host, (f"{_as_label(name)}={value}" for name, value in wanted.items()), may_lose
+    choice = _keep_switchable(
+        host, (f"{_label_with_kind(name)}={value}" for name, value in wanted.items()), may_lose
     )
     return msgspec.structs.replace(choice, finding=finding.key, load=finding.load)
 
@@ -57,8 +57,8 @@ def settings_of_findings(
     for finding in findings:
         for remedy in finding.remedy:
             for name, value in remedy.settings.items():
-                wanted.setdefault(_as_label(name), value)
-    return _choose_settings(host, (f"{label}={value}" for label, value in wanted.items()), may_lose)
+                wanted.setdefault(_label_with_kind(name), value)
+    return _keep_switchable(host, (f"{label}={value}" for label, value in wanted.items()), may_lose)
 
 
 def settings_of_profile(host: Host, profile: str, *, may_lose: bool = False) -> SettingsChoice:
@@ -69,7 +69,7 @@ def settings_of_profile(host: Host, profile: str, *, may_lose: bool = False) -> 
             f"profile {profile}: no such profile in {', '.join(FOLDERS)}, or its file cannot be read"
         )
     wanted = dict(_settings_by_label(sections))
-    return _choose_settings(host, (f"{label}={value}" for label, value in wanted.items()), may_lose)
+    return _keep_switchable(host, (f"{label}={value}" for label, value in wanted.items()), may_lose)
 
 
 def _settings_by_label(sections: Iterable[TunedSection]) -> Iterator[tuple[str, str]]:
@@ -90,13 +90,13 @@ def _settings_by_label(sections: Iterable[TunedSection]) -> Iterator[tuple[str, 
                 yield f"{section.plugin}:{name}", value
 
 
-def _as_label(name: str) -> str:
+def _label_with_kind(name: str) -> str:
     if name.partition(":")[0] in KIND_NAMES:
         return name
     return f"sysfs:{name}" if name.startswith("/") else f"sysctl:{name}"
 
 
-def _choose_settings(host: Host, texts: Iterable[str], may_lose: bool) -> SettingsChoice:
+def _keep_switchable(host: Host, texts: Iterable[str], may_lose: bool) -> SettingsChoice:
     settings: list[str] = []
     left_out: list[str] = []
     for text in texts:

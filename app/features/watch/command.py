@@ -119,9 +119,9 @@ def watch(
         check_directories(wanted)
         return _install_units(WatchTimer(at=at, wanted=wanted), yes=yes, dry_run=dry_run, only_print=units)
     if remove:
-        return _remove_units()
+        return _remove_and_get_status()
     if night:
-        return _measure_night(wanted, as_json=as_json, fail_on=fail_on)
+        return _measure_and_print_night(wanted, as_json=as_json, fail_on=fail_on)
     return _print_status()
 
 
@@ -147,7 +147,7 @@ def _install_units(units: InstallableUnits, *, yes: bool, dry_run: bool, only_pr
     return 0
 
 
-def _record_incidents() -> int:
+def _record_until_stopped() -> int:
     """Until it is stopped. A second recorder of the same book would only write everything twice."""
     from datetime import UTC, datetime
 
@@ -174,13 +174,13 @@ def _serve_incidents(*, install: bool, remove: bool, units: bool, yes: bool, dry
     from hostdx.app.features.watch.incidents.recorder import REMOVE, IncidentService
 
     if remove:
-        return _remove_units(REMOVE)
+        return _remove_and_get_status(REMOVE)
     if not install and not units:
-        return _record_incidents()
+        return _record_until_stopped()
     return _install_units(IncidentService(), yes=yes, dry_run=dry_run, only_print=units)
 
 
-def _remove_units(remove_command: str | None = None) -> int:
+def _remove_and_get_status(remove_command: str | None = None) -> int:
     from hostdx.app.features.watch.timer import REMOVE, remove_units
 
     failed = False
@@ -191,7 +191,7 @@ def _remove_units(remove_command: str | None = None) -> int:
     return COULD_NOT if failed else 0
 
 
-def _measure_night(wanted: NightSettings, *, as_json: bool, fail_on: str | None) -> int:
+def _measure_and_print_night(wanted: NightSettings, *, as_json: bool, fail_on: str | None) -> int:
     from hostdx.app.features.watch import night as nights
     from hostdx.app.features.watch.history_command import reaches_severity
     from hostdx.app.report.json_document import to_json_text

@@ -54,7 +54,7 @@ _decoder = msgspec.msgpack.Decoder(_NightCache)
 def read_fleet_nights(folder: str) -> FleetNights:
     """Of all recordings below it; no link is followed. Raises Failure."""
     kept_in = state_dir() / "fleet-nights" / f"{sha256(os.fsencode(folder)).hexdigest()[:16]}.msgpack"
-    before = _read_cache(kept_in)
+    before = _read_cache_or_new(kept_in)
     cache = _NightCache(before.keys)
     places = {key: place for place, key in enumerate(cache.keys)}
     fresh: dict[Path, tuple[int, int]] = {}
@@ -73,7 +73,7 @@ def read_fleet_nights(folder: str) -> FleetNights:
             entry.keys = [places.setdefault(key, len(places)) for key in night.logs]
     cache.keys = list(places)
     if fresh or len(cache.entries) < len(before.entries):
-        _write_cache(kept_in, cache)
+        _write_cache_if_possible(kept_in, cache)
     return _fleet_nights_of(folder, cache)
 
 
@@ -117,7 +117,7 @@ def _recordings_below(folder: str) -> list[tuple[Path, os.stat_result]]:
     return paths
 
 
-def _read_cache(path: Path) -> _NightCache:
+def _read_cache_or_new(path: Path) -> _NightCache:
     """Nothing where there is none, or none of this version."""
     try:
         cache = _decoder.decode(read_trusted_file(path, _MAX_CACHE_BYTES))
@@ -131,7 +131,7 @@ def _read_cache(path: Path) -> _NightCache:
     return cache if sound else _NightCache()
 
 
-def _write_cache(path: Path, cache: _NightCache) -> None:
+def _write_cache_if_possible(path: Path, cache: _NightCache) -> None:
     """Where that cannot be written all of them are read again the next time."""
     try:
         make_private_dir(path.parent)

@@ -58,7 +58,7 @@ def history(
     nights = read_fleet_nights(os.path.abspath(fleet)) if fleet else FleetNights()  # noqa: PTH100 (a Path would keep `..`)
     if nights.trouble:
         print_problem(f"history: {nights.trouble}")
-    host_history, troubles = _read_history(of, nights.others)
+    host_history, troubles = _read_history_and_troubles(of, nights.others)
     if form == "json":
         finding_documents = [msgspec.to_builtins(finding) for finding in slowdown_findings(host_history)]
         document = {
@@ -87,7 +87,7 @@ def reaches_severity(host_history: HostHistory, fail_on: str | None) -> bool:
     return any(finding.severity in bad for finding in slowdown_findings(host_history))
 
 
-def _read_history(names: Sequence[str], fleet: Others) -> tuple[HostHistory, Sequence[str]]:
+def _read_history_and_troubles(names: Sequence[str], fleet: Others) -> tuple[HostHistory, Sequence[str]]:
     from hostdx.app.features.watch.nights import NightsFolder, history_of_recordings
     from hostdx.app.recordings import baselines, store
     from hostdx.app.recordings.sides import find_recordings

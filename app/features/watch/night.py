@@ -134,7 +134,7 @@ def busy_reason(host: Host) -> str:
     """Return why the host is not to be measured now; empty where it may be."""
     has_pressure = False
     for resource, most in MAX_PRESSURE.items():
-        share = _pressure_share(host, resource)
+        share = _five_minute_pressure(host, resource)
         has_pressure = has_pressure or share is not None
         if share is not None and share > most:
             return (
@@ -152,7 +152,7 @@ def busy_reason(host: Host) -> str:
     return ""
 
 
-def _pressure_share(host: Host, resource: str) -> float | None:
+def _five_minute_pressure(host: Host, resource: str) -> float | None:
     """The share of the last five minutes in which some task waited for it."""
     text = host.read_file_text(f"/proc/pressure/{resource}", 1024)
     if isinstance(text, Absent):

@@ -64,14 +64,14 @@ class NightsFolder:
     def baseline_paths(self) -> tuple[Path, ...]:
         """The first runs of the newest whole baseline, else of all nights."""
         runs = self.read_runs()
-        night_history = _make_history(runs)
+        night_history = _history_of_runs(runs)
         numbers = {night.night for night in night_history.nights if night.baseline == night_history.baselines}
         chosen = {run.name for run in runs if run.state == "measured" and run.night in numbers}
         return tuple(path for path in self.recording_paths if path.name in chosen)
 
     def read_history(self, fleet: Others = NONE) -> HostHistory:
         """`fleet`: other hosts' nights, of which what they have in common is taken off."""
-        return _make_history(_without_common(self.read_runs(), fleet))
+        return _history_of_runs(_without_fleet_effects(self.read_runs(), fleet))
 
     def read_runs(self) -> list[NightRun]:
         """Of every recording, from the index where it has it."""
@@ -114,7 +114,7 @@ class NightsFolder:
                 there = path.stat()
                 entry = indexed.get(path.name)
                 if entry is None or (entry.size, entry.changed_ns) != (there.st_size, there.st_mtime_ns):
-                    entry = _CachedRun(there.st_size, there.st_mtime_ns, _read_run(path, before))
+                    entry = _CachedRun(there.st_size, there.st_mtime_ns, _read_night_run(path, before))
             except (OSError, Failure, ValueError) as why:
                 self.troubles.append(f"{path}: {why}")
                 continue
@@ -132,13 +132,13 @@ class NightsFolder:
         return read.entries if read.schema == SCHEMA else {}
 
 
-def _read_run(path: Path, before: Path | None) -> NightRun:
+def _read_night_run(path: Path, before: Path | None) -> NightRun:
     (now,) = read_run_summaries([path])
     earlier: RunSummary | None = read_run_summaries([before])[0] if before is not None else None
     return make_night_run(int(path.name[:6]), now, earlier)
 
 
-def _make_history(runs: Sequence[NightRun]) -> HostHistory:
+def _history_of_runs(runs: Sequence[NightRun]) -> HostHistory:
     return make_history(runs[-1].host if runs else os.uname().nodename, runs)
 
 
@@ -146,7 +146,7 @@ def history_of_recordings(paths: Iterable[Path], host: str = "", fleet: Others =
     """Of any recordings in the order of their dates: each is a night. `host`: only that one's; None without any."""
     ordered = sorted(read_run_summaries(list(paths)), key=lambda take: take.wall)
     runs = _night_runs([take for take in ordered if take.host == host] if host else ordered)
-    return make_history(host or runs[-1].host, _without_common(runs, fleet)) if runs else None
+    return make_history(host or runs[-1].host, _without_fleet_effects(runs, fleet)) if runs else None
 
 
 def _night_runs(nights: Iterable[RunSummary]) -> list[NightRun]:
@@ -159,7 +159,7 @@ def _night_runs(nights: Iterable[RunSummary]) -> list[NightRun]:
     return runs
 
 
-def _without_common(runs: Sequence[NightRun], fleet: Others) -> Sequence[NightRun]:
+def _without_fleet_effects(runs: Sequence[NightRun], fleet: Others) -> Sequence[NightRun]:
     """Without what the other hosts' nights have in common."""
     own = {run.host for run in runs}
     others = {host: nights for host, nights in fleet.items() if host not in own}

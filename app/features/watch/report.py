@@ -28,7 +28,7 @@ _SLOWER = "▲ slower"
 
 def nights_document(history: HostHistory, troubles: Sequence[str] = ()) -> doc.ReportDocument:
     sections = (
-        doc.ReportSection("Since when", tuple(_event_parts(history))),
+        doc.ReportSection("Since when", tuple(_slowdown_parts(history))),
         doc.ReportSection("Each load", _load_chart_parts(history)),
         doc.ReportSection("What changed on the host", _change_parts(history)),
         doc.ReportSection("Figures", _figure_table(history)),
@@ -67,10 +67,10 @@ def headline_text(history: HostHistory) -> str:
     return f"None of {count_noun(len(history.loads), 'load')} is slower than the baseline."
 
 
-def _event_parts(history: HostHistory) -> list[doc.Part]:
+def _slowdown_parts(history: HostHistory) -> list[doc.Part]:
     parts: list[doc.Part] = []
     for event in history.events:
-        parts.append(doc.paragraph_of(_event_line(event)))
+        parts.append(doc.paragraph_of(_slowdown_line(event)))
         rows = tuple(
             (
                 load_name(turn),
@@ -83,7 +83,7 @@ def _event_parts(history: HostHistory) -> list[doc.Part]:
     return parts
 
 
-def _event_line(event: Slowdown) -> doc.Toned:
+def _slowdown_line(event: Slowdown) -> doc.Toned:
     state = "still slower" if event.is_lasting else "over, or part of a newer baseline"
     return doc.Toned(
         f"Since {event.since[:10]} (shown on {event.named[:10]}; {state}). Suspect: {suspected_changes_text(event)}",
@@ -102,7 +102,7 @@ def _load_chart_parts(history: HostHistory) -> tuple[doc.Part, ...]:
     drawn = charted_loads_slow_first(history)[:_MAX_DRAWN]
     if not drawn:
         return ()
-    lines = tuple(_load_line(load) for load in drawn)
+    lines = tuple(_sparkline_of_load(load) for load in drawn)
     scale = (
         f"Each line: {format_percent(1 - _LOW)} below to {format_percent(_HIGH - 1)} above the load's "
         "baseline, one mark a night."
@@ -116,7 +116,7 @@ def night_ratios(load: LoadNights) -> list[tuple[int, float]]:
     return [(night, value / centre if more else centre / value) for night, value in load.values if value > 0]
 
 
-def _load_line(load: LoadNights) -> str:
+def _sparkline_of_load(load: LoadNights) -> str:
     ratios = [ratio for _, ratio in night_ratios(load)][-_ROOM:]
     bars = "".join(spark_cell(height_in_line(ratio)) for ratio in ratios)
     return f"{make_printable(load_name(load)):<{_NAME}.{_NAME}} {bars:<{_ROOM}} {_SLOWER if load.slow else ''}".rstrip()
@@ -143,11 +143,11 @@ def _history_svg(history: HostHistory, drawn: Sequence[LoadNights]) -> str:
         )
         for load in drawn
     ]
-    marks = {(night - first) / span: about for night, about in _change_marks(history).items()}
+    marks = {(night - first) / span: about for night, about in _changes_by_night(history).items()}
     return load_lines_svg(f"{history.host}: {len(nights)} nights", rows, marks)
 
 
-def _change_marks(history: HostHistory) -> dict[int, str]:
+def _changes_by_night(history: HostHistory) -> dict[int, str]:
     """By night: what was changed before it."""
     marks: dict[int, list[str]] = {}
     for dated in history.changes:

@@ -89,7 +89,7 @@ class LoadList(Picker):
 
     def build_rows(self) -> list[PickerRow]:
         return [
-            PickerRow(str(number), partial(self._load_line, load), load_name(load))
+            PickerRow(str(number), partial(self._row_with_sparkline, load), load_name(load))
             for number, load in enumerate(self.loads)
         ]
 
@@ -108,7 +108,7 @@ class LoadList(Picker):
         each = -(-len(self._nights) // room) or 1
         return [self._nights[n : n + each] for n in range(0, len(self._nights), each)]
 
-    def _load_line(self, load: LoadNights, width: int) -> Line:
+    def _row_with_sparkline(self, load: LoadNights, width: int) -> Line:
         name, room = self._name_and_line_widths(width)
         values = dict(night_ratios(load))
         drawn = ""
@@ -121,9 +121,9 @@ class LoadList(Picker):
             (" ", "text"),
             (drawn, role),
         ]
-        return split_line(left, self._standing_line(load), width)
+        return split_line(left, self._slower_since_or_last(load), width)
 
-    def _standing_line(self, load: LoadNights) -> Line:
+    def _slower_since_or_last(self, load: LoadNights) -> Line:
         turn = next((turn for event, turn in self.turns_of(load) if turn.lasting), None)
         if turn is not None:
             since = self.start_date(turn)[:10]
@@ -218,7 +218,7 @@ class HistoryScreen(Base):
         roles = {"●": "a", "▲": "warning"}
         usual = units.metric_quantity(load.centre, load.metric.unit) if load.centre is not None else "–"
         note = text_line(f"% of the baseline ({usual}), lower is slower; from left to right: nights", "dim")
-        drawn = [_colour_row(row, roles) for row in rows]
+        drawn = [_colour_plot_row(row, roles) for row in rows]
         return frame_rows(load_name(load), drawn, width, height, note=note)
 
     def on_picker_chosen(self) -> None:
@@ -230,7 +230,7 @@ class HistoryScreen(Base):
         self.shell.show_report(argv, f"{clean_text(self._history.host)}-nights", "report")
 
 
-def _colour_row(row: str, roles: dict[str, str]) -> Line:
+def _colour_plot_row(row: str, roles: dict[str, str]) -> Line:
     """Splits at the markers; everything before the axis is dim."""
     edge = max((row.find(c) for c in "┤│└"), default=-1)
     head, body = row[: edge + 1], row[edge + 1 :]

@@ -47,13 +47,13 @@ class WatchTimer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def service_unit(self) -> str:
-        return self._unit_text("service")
+        return self._filled_unit_text("service")
 
     @property
     def timer_unit(self) -> str:
-        return self._unit_text("timer")
+        return self._filled_unit_text("timer")
 
-    def _unit_text(self, kind: str) -> str:
+    def _filled_unit_text(self, kind: str) -> str:
         text = Path(__file__).with_name(f"{NAME}.{kind}").read_text("utf-8")
         return text.format(
             command=quote_unit_command(self.night_command), nice=NICE, most_s=MAX_NIGHT_S, at=self.at

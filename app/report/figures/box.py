@@ -35,20 +35,20 @@ class LogFrame(NamedTuple):
         return self.x_share(x), self.y_share(y)
 
     def x_share(self, value: float | None) -> float:
-        return _log_share(value, self.low_x, self.high_x)
+        return _log_share_or_minus_one(value, self.low_x, self.high_x)
 
     def y_share(self, value: float | None) -> float:
-        return _log_share(value, self.low_y, self.high_y)
+        return _log_share_or_minus_one(value, self.low_y, self.high_y)
 
 
-def _log_share(value: float | None, low: float, high: float) -> float:
+def _log_share_or_minus_one(value: float | None, low: float, high: float) -> float:
     """0..1; what cannot be placed lies outside."""
     if value is None or not value > 0:
         return -1.0
     return (math.log(value) - math.log(low)) / (math.log(high) - math.log(low))
 
 
-def _make_frame(box: BoundingBoxFigures) -> LogFrame:
+def _frame_with_margin(box: BoundingBoxFigures) -> LogFrame:
     def find_limits(corners: Sequence[BoxCorner], extra: Sequence[float | None]) -> tuple[float, float]:
         values = [v for c in corners for v in (*c.values[:_MAX_RUNS], c.low, c.high) if v is not None]
         values = [v for v in (*values, *extra) if v is not None and v > 0]
@@ -101,7 +101,7 @@ def box_lines(box: BoundingBoxFigures, width: int, height: int) -> list[str]:
     if width < 30 or height < 8:
         return []
     hard, easy, meta_hard, meta_easy = box.corners
-    frame = _make_frame(box)
+    frame = _frame_with_margin(box)
     drawing = CharacterDrawing(width - _SIDE - 1, height - 3)
     for lower_left, upper_right, *lines in (
         ((hard.low, meta_hard.low), (easy.high, meta_easy.high), "┄", "┆"),
@@ -113,8 +113,8 @@ def box_lines(box: BoundingBoxFigures, width: int, height: int) -> list[str]:
         for x, y, mark in ((hard, meta_hard, "h"), (easy, meta_easy, "e")):
             bad = (x.workload, index) in odd or (y.workload, index) in odd
             drawing.draw_mark(
-                frame.x_share(_corner_value(x, index)),
-                frame.y_share(_corner_value(y, index)),
+                frame.x_share(_value_of_run(x, index)),
+                frame.y_share(_value_of_run(y, index)),
                 "!" if bad else mark,
             )
     middle = math.sqrt(frame.low_y * frame.high_y)
@@ -132,7 +132,7 @@ def box_lines(box: BoundingBoxFigures, width: int, height: int) -> list[str]:
     return [line.rstrip() for line in (*out, *legend_lines(box))]
 
 
-def _corner_value(corner: BoxCorner, index: int) -> float | None:
+def _value_of_run(corner: BoxCorner, index: int) -> float | None:
     return corner.values[index] if index < len(corner.values) else None
 
 
@@ -165,7 +165,7 @@ def legend_lines(box: BoundingBoxFigures) -> list[str]:
 
 def box_svg(box: BoundingBoxFigures) -> str:
     """Self-contained, in the page's own colours, readable without a style sheet."""
-    frame = _make_frame(box)
+    frame = _frame_with_margin(box)
     hard, easy, meta_hard, meta_easy = box.corners
 
     def x_position(value: float | None) -> float:
@@ -194,7 +194,7 @@ def box_svg(box: BoundingBoxFigures) -> str:
     odd = {(o.workload, o.index) for o in box.odd}
     for index, run in enumerate(box.runs[:_MAX_RUNS]):
         for a, b, word in ((hard, meta_hard, "hard"), (easy, meta_easy, "easy")):
-            px, py = _corner_value(a, index), _corner_value(b, index)
+            px, py = _value_of_run(a, index), _value_of_run(b, index)
             if px is None or py is None or frame.x_share(px) < 0 or frame.y_share(py) < 0:
                 continue
             bad = (a.workload, index) in odd or (b.workload, index) in odd

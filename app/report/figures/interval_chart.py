@@ -65,13 +65,13 @@ def scale_for_bars(bars: Sequence[Bar]) -> LogScale:
     some wide ones, which end in an arrow, would flatten all the rest."""
     if len(bars) <= _MAX_FULL_BARS:
         return common_scale(value for bar in bars for value in (bar.ratio, *(bar.ci95 or ())))
-    others = sorted(_bar_reach(bar) for bar in bars if not bar.word.is_different)
+    others = sorted(_farthest_end_as_factor(bar) for bar in bars if not bar.word.is_different)
     middle = others[(len(others) - 1) // 2] if others else 1.0
-    shown = [bar for bar in bars if bar.word.is_different or _bar_reach(bar) <= middle]
+    shown = [bar for bar in bars if bar.word.is_different or _farthest_end_as_factor(bar) <= middle]
     return common_scale([*(bar.ratio for bar in bars), *(end for bar in shown for end in bar.ci95 or ())])
 
 
-def _bar_reach(bar: Bar) -> float:
+def _farthest_end_as_factor(bar: Bar) -> float:
     return max(
         max(end, 1 / end) if is_drawable_value(end) else math.inf for end in (bar.ratio, *(bar.ci95 or ()))
     )

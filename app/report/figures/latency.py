@@ -87,12 +87,12 @@ def latency_table(session: RunSession) -> Table | None:
         suffix = f", {pair[0]} → {pair[1]}"
         header = ("load", f"operations{suffix}", *(f"{name}{suffix}" for name in names))
         rows = [
-            (_latency_title(session, load), *map(_pair_with_arrow, *map(_table_cells, sides)))
+            (_latency_title(session, load), *map(_pair_with_arrow, *map(_operations_and_latencies, sides)))
             for load, sides in by_load.items()
         ]
         return Table(header, tuple(rows), frozenset({1, 2, 3, 4})).without_empty_columns()
     rows = [
-        (_latency_title(session, summary.workload), summary.variant, *_table_cells(summary))
+        (_latency_title(session, summary.workload), summary.variant, *_operations_and_latencies(summary))
         for sides in by_load.values()
         for summary in sides
     ]
@@ -113,12 +113,12 @@ def _pair_with_arrow(left: str, right: str) -> str:
 
 def describe_latency(summary: LatencySummary) -> str:
     """`p50 84 µs, p99 1.2 ms; 9.63 k operations`."""
-    operations, *times = _table_cells(summary)
+    operations, *times = _operations_and_latencies(summary)
     parts = [f"{name} {time}" for (name, _), time in zip(SHARES, times, strict=True) if time != "–"]
     return "; ".join(filter(None, (", ".join(parts), f"{operations} operations")))
 
 
-def _table_cells(summary: LatencySummary) -> tuple[str, ...]:
+def _operations_and_latencies(summary: LatencySummary) -> tuple[str, ...]:
     return (
         units.format_prefixed(summary.operations).strip(),
         *(

@@ -91,19 +91,19 @@ def draw_plot(series: Sequence[ChartSeries], width: int, height: int, x: Axis, y
     return [line[:width].ljust(width) for line in lines[:height]]
 
 
-def _axis_ticks(axis: Axis, most: int) -> list[float]:
-    """Return the values of the labels, between the ends of the axis: about `most`, one more where they are even."""
+def _axis_ticks(axis: Axis, about: int) -> list[float]:
+    """Return the values of the labels, between the ends of the axis: about `about`, one more where they are even."""
     if not axis.log:
-        smallest = math.floor(math.log10((axis.high - axis.low) / most))
+        smallest = math.floor(math.log10((axis.high - axis.low) / about))
         steps = (step * 10.0 ** (smallest + n) for n in range(3) for step in _TICK_STEPS)
-        return next(ticks for step in steps if len(ticks := _multiples(axis, step)) <= most + 1)
+        return next(ticks for step in steps if len(ticks := _multiples_inside(axis, step)) <= about + 1)
     power = 10.0 ** math.floor(math.log10(axis.low))
     marks = [m * power * 10**n for n in range(13) for m in (1, 2, 5)]
     inside = [m for m in marks if axis.low * 0.999 <= m <= axis.high * 1.001]
-    return inside if len(inside) <= most else inside[:: -(-len(inside) // most)]
+    return inside if len(inside) <= about else inside[:: -(-len(inside) // about)]
 
 
-def _multiples(axis: Axis, step: float) -> list[float]:
+def _multiples_inside(axis: Axis, step: float) -> list[float]:
     first, last = math.ceil(axis.low / step - 1e-9), math.floor(axis.high / step + 1e-9)
     return [n * step for n in range(first, last + 1)]
 

@@ -27,8 +27,8 @@ def timeline_parts(result: TimelineResult, width: int) -> tuple[Part, ...]:
 
 def timeline_lines(timeline: Timeline, width: int) -> list[str]:
     """`disk sda utilisation   ▁▁▂█▁▁  0.3 to 99 %`, then the marks of the incidents, then the clock."""
-    names = [_row_title(row) for row in timeline.rows]
-    tails = [_range_text(row) for row in timeline.rows]
+    names = [_subject_and_metric(row) for row in timeline.rows]
+    tails = [_lowest_to_highest(row) for row in timeline.rows]
     left = min(_MAX_NAME, max(len("incidents"), *map(len, names)))
     room = max(_MIN_ROOM, width - left - 4 - max(map(len, tails)))
     lines = [
@@ -43,14 +43,14 @@ def timeline_lines(timeline: Timeline, width: int) -> list[str]:
             )
             cells[first : last + 1] = _MARK * (last + 1 - first)
         lines.append(f"{'incidents':<{left}}  {''.join(cells)}".rstrip())
-    return [*lines, f"{'':<{left}}  {_axis_text(timeline, room)}".rstrip()]
+    return [*lines, f"{'':<{left}}  {_clock_axis_text(timeline, room)}".rstrip()]
 
 
-def _row_title(row: TimelineRow) -> str:
+def _subject_and_metric(row: TimelineRow) -> str:
     return make_printable(f"{row.subject.replace(':', ' ', 1)} {row.metric}")
 
 
-def _range_text(row: TimelineRow) -> str:
+def _lowest_to_highest(row: TimelineRow) -> str:
     values = [value for _, value in row.points]
     low, high = min(values), max(values)
     if row.unit == "%":
@@ -78,7 +78,7 @@ def _cell_of(at_s: float, seconds: float, room: int) -> int:
     return int(share * room) if share < 1 else room - 1
 
 
-def _axis_text(timeline: Timeline, room: int) -> str:
+def _clock_axis_text(timeline: Timeline, room: int) -> str:
     """The clock at the beginning, in the middle and at the end."""
     first, middle, last = (clock_text(timeline.times, timeline.seconds * share) for share in (0, 0.5, 1))
     half = room // 2
@@ -91,10 +91,10 @@ def timeline_svg(timeline: Timeline) -> str:
         min(1.0, incident.began_s / timeline.seconds): period_text(incident, timeline.times)
         for incident in timeline.incidents
     }
-    return load_lines_svg(title, [_load_line(row, timeline) for row in timeline.rows], marks)
+    return load_lines_svg(title, [_drawn_line(row, timeline) for row in timeline.rows], marks)
 
 
-def _load_line(row: TimelineRow, timeline: Timeline) -> LoadLine:
+def _drawn_line(row: TimelineRow, timeline: Timeline) -> LoadLine:
     top = max(value for _, value in row.points) or 1.0
     points: Sequence[tuple[float, float]] = [
         (min(1.0, at_s / timeline.seconds), max(0.0, value / top)) for at_s, value in row.points
@@ -104,4 +104,4 @@ def _load_line(row: TimelineRow, timeline: Timeline) -> LoadLine:
         for incident in timeline.incidents
         for symptom in incident.symptoms
     )
-    return LoadLine(_row_title(row), _range_text(row), points, is_symptom)
+    return LoadLine(_subject_and_metric(row), _lowest_to_highest(row), points, is_symptom)

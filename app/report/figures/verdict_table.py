@@ -109,15 +109,15 @@ def notes_on_values(session: RunSession) -> list[str]:
         if (share := medians_apart_from_effect(session, row.verdict)) is not None
     ]
     notes = (
-        _cost_note(session),
+        _speed_as_cost_note(session),
         lacking_values_note(session),
-        _freed_note(session),
+        _note_on_freed_effect(session),
         *regime_notes[:MAX_REGIMES],
     )
     return [words for words in notes if words]
 
 
-def _freed_note(session: RunSession) -> str:
+def _note_on_freed_effect(session: RunSession) -> str:
     """Return what was divided out of effects and values, so that nobody takes these for what the windows gave."""
     for row in rows_on_page(session):
         load = session.find_workload(row.verdict.workload)
@@ -139,7 +139,7 @@ def few_groups_note(session: RunSession) -> str:
     )
 
 
-def _cost_note(session: RunSession) -> str:
+def _speed_as_cost_note(session: RunSession) -> str:
     """`26 % slower` beside 3.46 and 4.65 µs: an effect is a share of the speed, the values are what it takes."""
     for row in rows_on_page(session):
         ratio, metric = row.verdict.ratio, session.metric_of(row.verdict)

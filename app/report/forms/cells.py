@@ -124,12 +124,12 @@ def _effects_lines(part: doc.Effects, width: int) -> list[Line]:
     from hostdx.app.report.figures.interval_chart import axis_line, draw_bar, interval_lines, scale_for_bars
 
     table, drawn = part.table, part.drawn
-    while (room := width - _table_width(table)) < _MIN_BAR_CELLS and table.spare:
+    while (room := width - _unfolded_table_width(table)) < _MIN_BAR_CELLS and table.spare:
         table = _without_last_spare(table)
     if room < _MIN_BAR_CELLS:
         below, above = table_lines(part.table, width), interval_lines(drawn, width)
         return [*above, BLANK, *below] if part.table.spare else [*below, BLANK, *above]
-    table_width, room = _table_width(table), min(_MAX_BAR_CELLS, room)
+    table_width, room = _unfolded_table_width(table), min(_MAX_BAR_CELLS, room)
     scale = scale_for_bars(drawn.bars)
     bars = dict(zip(part.rows, drawn.bars, strict=True))
     first, *rest = table_lines(table, table_width)
@@ -140,28 +140,28 @@ def _effects_lines(part: doc.Effects, width: int) -> list[Line]:
     return out
 
 
-def _table_rows(table: doc.Table) -> tuple[list[Line], list[list[Line]]]:
+def _head_and_body_lines(table: doc.Table) -> tuple[list[Line], list[list[Line]]]:
     return [[(name, "dim")] for name in table.header], [
         [_make_spans((cell,)) for cell in row] for row in table.rows
     ]
 
 
-def _table_width(table: doc.Table) -> int:
+def _unfolded_table_width(table: doc.Table) -> int:
     """Return the cells of an unfolded table, a gap behind each column."""
-    return sum(_natural_widths(*_table_rows(table))) + 2 * len(table.header)
+    return sum(_unfolded_widths(*_head_and_body_lines(table))) + 2 * len(table.header)
 
 
 def _without_last_spare(table: doc.Table) -> doc.Table:
     return table.only_columns([n for n in range(len(table.header)) if n != max(table.spare)])
 
 
-def _natural_widths(head: list[Line], body: list[list[Line]]) -> list[int]:
+def _unfolded_widths(head: list[Line], body: list[list[Line]]) -> list[int]:
     return [max(cell_width(row[column]) for row in (head, *body)) for column in range(len(head))]
 
 
 def panel_lines(table: doc.Table, width: int) -> list[Line]:
     """Return the table's lines, without the spare columns that make a row wider than the panel."""
-    while table.spare and _table_width(table) - 2 > width:
+    while table.spare and _unfolded_table_width(table) - 2 > width:
         table = _without_last_spare(table)
     return table_lines(table, width)
 
@@ -169,13 +169,13 @@ def panel_lines(table: doc.Table, width: int) -> list[Line]:
 def table_lines(table: doc.Table, width: int) -> list[Line]:
     """Columns as wide as they need; where they do not fit text breaks in the column in which the fewest rows do, a long
     word itself at last. Where not even that does each row becomes a block of `name  value` lines."""
-    head, body = _table_rows(table)
-    sizes = _natural_widths(head, body)
+    head, body = _head_and_body_lines(table)
+    sizes = _unfolded_widths(head, body)
     least = [max(map(_longest_word, (row[column] for row in (head, *body)))) for column in range(len(head))]
     gap = 2 if sum(least) + 2 * (len(sizes) - 1) <= width else 1
     room = width - gap * (len(sizes) - 1)
     if width < _NARROW and (sum(least) > room or sum(sizes) > _MAX_FOLD_RATIO * room):
-        return _block_lines(head, body, width)
+        return _row_as_block_lines(head, body, width)
     unbroken = least
     if sum(sizes) > room:  # one long word is broken before it leaves the other columns a few cells each
         most = max(_WORD, room // len(sizes))
@@ -183,7 +183,7 @@ def table_lines(table: doc.Table, width: int) -> list[Line]:
     while sum(least) > room:
         widest = max(range(len(least)), key=lambda n: (n not in table.right, least[n]))
         if least[widest] <= _BREAK:
-            return _block_lines(head, body, width)
+            return _row_as_block_lines(head, body, width)
         least[widest] -= 1
     rows = [sorted(cell_width(row[column]) for row in (head, *body)) for column in range(len(sizes))]
 
@@ -194,10 +194,10 @@ def table_lines(table: doc.Table, width: int) -> list[Line]:
 
     while sum(sizes) > room:
         sizes[min((n for n, size in enumerate(sizes) if size > least[n]), key=fold_cost)] -= 1
-    return [line for row in (head, *body) for line in _row_lines(row, sizes, table.right, gap)]
+    return [line for row in (head, *body) for line in _folded_row_lines(row, sizes, table.right, gap)]
 
 
-def _block_lines(head: list[Line], body: list[list[Line]], width: int) -> list[Line]:
+def _row_as_block_lines(head: list[Line], body: list[list[Line]], width: int) -> list[Line]:
     label = min(22, max(cell_width(name) for name in head))
     out: list[Line] = []
     for row in body:
@@ -213,7 +213,7 @@ def _longest_word(cell: Line) -> int:
     return max(map(cell_len, words))
 
 
-def _row_lines(row: list[Line], sizes: list[int], right: frozenset[int], gap: int) -> list[Line]:
+def _folded_row_lines(row: list[Line], sizes: list[int], right: frozenset[int], gap: int) -> list[Line]:
     """As high as its highest cell."""
     folds = [fold_spans(cell, size) for cell, size in zip(row, sizes, strict=True)]
     out: list[Line] = []

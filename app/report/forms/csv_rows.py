@@ -57,7 +57,7 @@ def csv_of_recording(session: RunSession, recording: str) -> str:
     latencies = {(entry.workload, entry.variant): entry for entry in latency_summaries(session)}
     rows = [_verdict_row(session, v, latencies) for v in session.verdicts.values()]
     compared = {(v.workload, side) for v in session.verdicts.values() for side in (v.baseline, v.variant)}
-    rows += _alone_rows(session, compared, latencies)
+    rows += _uncompared_rows(session, compared, latencies)
     return _render_csv(MEASURED, ({"recording": recording, **row} for row in rows))
 
 
@@ -99,7 +99,7 @@ def _verdict_row(
     return row
 
 
-def _alone_rows(
+def _uncompared_rows(
     session: RunSession, compared: set[tuple[str, str]], latencies: Mapping[tuple[str, str], LatencySummary]
 ) -> Iterable[Row]:
     """What was measured and compared with nothing: one directory, a battery, the results of other tools."""
@@ -128,10 +128,10 @@ def _load_columns(title: str, metric: Metric, *, control: bool) -> Row:
 
 
 def _effect_columns(
-    word: str, effect: str, ratio: float | None, ci95: Interval | None, smallest: float | None
+    word: str, effect: str, ratio: float | None, ci95: Interval | None, could_be_missed: float | None
 ) -> Row:
     low, high = ci95 or (None, None)
-    values = (word, effect, ratio, low, high, smallest)
+    values = (word, effect, ratio, low, high, could_be_missed)
     return dict(zip(_EFFECT, values, strict=True))
 
 

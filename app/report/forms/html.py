@@ -39,7 +39,7 @@ def _part_html(part: doc.Part) -> str:
         case doc.Paragraph():
             return f"<p>{_words_html(part.words)}</p>"
         case doc.Bullets():
-            return "<ul>\n" + "\n".join(map(_item_html, part.items)) + "\n</ul>"
+            return "<ul>\n" + "\n".join(map(_list_item_html, part.items)) + "\n</ul>"
         case doc.Effects():
             return _effects_html(part)
         case doc.Tiles():
@@ -56,8 +56,8 @@ def _part_html(part: doc.Part) -> str:
             return _table_html(part, [""] * (len(part.rows) + 1))
 
 
-def _drawing_svg(drawing: doc.Chart | doc.Histogram, wide: int) -> str:
-    return chart_svg(drawing, wide) if isinstance(drawing, doc.Chart) else histogram_svg(drawing, wide)
+def _drawing_svg(drawing: doc.Chart | doc.Histogram, width: int) -> str:
+    return chart_svg(drawing, width) if isinstance(drawing, doc.Chart) else histogram_svg(drawing, width)
 
 
 def _small_figure_html(drawing: doc.Chart | doc.Histogram) -> str:
@@ -71,7 +71,7 @@ def _tile_html(tile: doc.Tile) -> str:
     return f"<div{_class_attribute(tile.role)}><span>{label}</span><strong>{value}</strong>{more}</div>"
 
 
-def _item_html(words: doc.Words) -> str:
+def _list_item_html(words: doc.Words) -> str:
     """A list's item in the colour of its sign."""
     first = words[0] if words else ""
     return (
@@ -104,8 +104,8 @@ def _word_html(word: doc.Cell | doc.Strong) -> str:
             return _escape_text(word)
 
 
-def _table_html(table: doc.Table, last: Sequence[str]) -> str:
-    """`last`: of each row, its head's first, a cell of its own or nothing."""
+def _table_html(table: doc.Table, last_cells: Sequence[str]) -> str:
+    """`last_cells`: of each row, its head's first, a cell of its own or nothing."""
     names = [f' data-of="{_escape_text(name)}"' for name in table.header]
 
     def row_html(cells: tuple[doc.Cell, ...], tag: str, end: str) -> str:
@@ -116,8 +116,8 @@ def _table_html(table: doc.Table, last: Sequence[str]) -> str:
             cells_html.append(f"<{tag}{kinds}{names[n] if tag == 'td' else ''}>{_word_html(cell)}</{tag}>")
         return f"<tr>{''.join(cells_html)}{end}</tr>"
 
-    rows = [row_html(cells, "td", end) for cells, end in zip(table.rows, last[1:], strict=True)]
-    head = f"<thead>{row_html(table.header, 'th', last[0])}</thead>"
+    rows = [row_html(cells, "td", end) for cells, end in zip(table.rows, last_cells[1:], strict=True)]
+    head = f"<thead>{row_html(table.header, 'th', last_cells[0])}</thead>"
     return f"<table>\n{head}\n<tbody>\n" + "\n".join(rows) + "\n</tbody></table>"
 
 

@@ -71,11 +71,11 @@ def _part_block(part: doc.Part) -> Block:
 
 
 def _words_text(words: doc.Words) -> str:
-    among = " ".join(map(_pairing_text, words))
+    among = " ".join(map(_text_with_added_signs, words))
     return " ".join(filter(None, (_word_text(word, among) for word in words)))
 
 
-def _pairing_text(word: doc.Cell | doc.Strong) -> str:
+def _text_with_added_signs(word: doc.Cell | doc.Strong) -> str:
     """Return the word with the signs that its form adds: a sign of the text may pair with them."""
     match word:
         case doc.Mono():
@@ -110,15 +110,15 @@ def _table_block(table: doc.Table) -> Block:
 
 def escape_text(value: str, paragraph: str = "") -> str:
     """One line of plain text. `paragraph`: all the text of its paragraph."""
-    return _START.sub(_escape_start, _escape_signs(value, paragraph))
+    return _START.sub(_escape_line_start, _escape_paired_signs(value, paragraph))
 
 
 def escape_cell(value: str) -> str:
     """Plain text in a table's cell, where no list, heading or quotation can begin, and a bar would end the cell."""
-    return _escape_signs(value).replace("|", "\\|")
+    return _escape_paired_signs(value).replace("|", "\\|")
 
 
-def _escape_signs(value: str, among: str = "") -> str:
+def _escape_paired_signs(value: str, among: str = "") -> str:
     shown = make_printable(value).strip()
     signs = list(_IN_PAIRS.findall(among or shown))
     paired = {sign for sign in signs if signs.count(sign) > 1}
@@ -135,7 +135,7 @@ def inline_code(value: str) -> str:
     shown = make_printable(value)
     if not shown.strip():
         return ""
-    fence = "`" * (_longest_run(shown) + 1)
+    fence = "`" * (_longest_backtick_run(shown) + 1)
     padded = f" {shown} " if shown[0] in " `" or shown[-1] in " `" else shown
     return f"{fence}{padded}{fence}"
 
@@ -148,14 +148,14 @@ def cell_code(value: str) -> str:
 def fenced_block(lines: str, language: str = "") -> str:
     """A fenced block."""
     shown = make_lines_printable(lines)
-    fence = "`" * max(3, _longest_run(shown) + 1)
+    fence = "`" * max(3, _longest_backtick_run(shown) + 1)
     return f"{fence}{language}\n{shown}\n{fence}"
 
 
-def _longest_run(shown: str) -> int:
+def _longest_backtick_run(shown: str) -> int:
     return max((len(run) for run in re.findall(r"`+", shown)), default=0)
 
 
-def _escape_start(match: re.Match[str]) -> str:
+def _escape_line_start(match: re.Match[str]) -> str:
     # digits cannot be escaped: the full stop or bracket after them is
     return match[0] + "\\" if match[0][0].isdecimal() else "\\" + match[0]

@@ -56,16 +56,16 @@ def collect_curves(session: RunSession, field: TimelineField) -> dict[str, list[
         for sample in session.inside[variant]:
             runs.setdefault(sample.run, []).append(sample)
         run_points = [
-            _sample_points(own, field)
+            _points_or_rates(own, field)
             for own in runs.values()
-            if _is_counted_or_open_run(own[-1], ends, times)
+            if _is_run_counted_or_open(own[-1], ends, times)
         ]
         if run_points := [points for points in run_points if points]:
             by_variant[variant] = run_points
     return by_variant
 
 
-def _is_counted_or_open_run(
+def _is_run_counted_or_open(
     last: ev.ProcessTreeSample, ends: Sequence[ev.Block], times: Sequence[float]
 ) -> bool:
     """A run belongs to the first block that ended after its last sample; to none while it is under way."""
@@ -76,7 +76,7 @@ def _is_counted_or_open_run(
     return block.variant == last.variant and bool(block.values) and is_counted(block)
 
 
-def _sample_points(samples: Sequence[ev.ProcessTreeSample], field: TimelineField) -> Points:
+def _points_or_rates(samples: Sequence[ev.ProcessTreeSample], field: TimelineField) -> Points:
     out: Points = []
     at, before = 0.0, 0.0
     for sample in samples:
@@ -126,7 +126,7 @@ def command_curve_parts(session: RunSession) -> list[Part]:
         paragraph_of(SAYS.text("inside", runs=count)),
         quarter_table(by_field),
     ]
-    return [*parts, *(_make_chart(session, field, by_variant) for field, by_variant in by_field.items())]
+    return [*parts, *(_timeline_chart(session, field, by_variant) for field, by_variant in by_field.items())]
 
 
 def quarter_table(by_field: dict[TimelineField, dict[str, list[Points]]]) -> Table:
@@ -171,7 +171,7 @@ def _thin_points(run: Points) -> tuple[tuple[float, float], ...]:
     return tuple(run[:: -(-len(run) // MAX_POINTS)])
 
 
-def _make_chart(session: RunSession, field: TimelineField, by_variant: dict[str, list[Points]]) -> Chart:
+def _timeline_chart(session: RunSession, field: TimelineField, by_variant: dict[str, list[Points]]) -> Chart:
     x, y = make_axes([points for runs in by_variant.values() for points in runs])
     series = tuple(
         ChartSeries(

@@ -54,10 +54,10 @@ MAX_PAGE_FACTS = 8
 def comparison_page(result: ComparedRecordings) -> doc.ReportDocument:
     """Return what fits one page: the loads that say most, what can be trusted of it, and what differs of the hosts."""
     sections = (
-        doc.ReportSection("Effects", tuple(_effect_parts(result, most=MAX_PAGE_LOADS))),
+        doc.ReportSection("Effects", tuple(_effect_parts(result, max_rows=MAX_PAGE_LOADS))),
         doc.ReportSection("Verdict", tuple(_verdict_parts(result))),
         doc.ReportSection(
-            "What differs between A and B", tuple(_difference_parts(result, most=MAX_PAGE_FACTS))
+            "What differs between A and B", tuple(_fact_difference_parts(result, max_rows=MAX_PAGE_FACTS))
         ),
     )
     return _document_of(result, sections)
@@ -67,10 +67,10 @@ def comparison_document(result: ComparedRecordings) -> doc.ReportDocument:
     sections = (
         doc.ReportSection("Effects", tuple(_effect_parts(result))),
         doc.ReportSection("Verdict", tuple(_verdict_parts(result))),
-        doc.ReportSection("Groups and scores", tuple(_mean_parts(result))),
-        doc.ReportSection("What differs between A and B", tuple(_difference_parts(result))),
-        doc.ReportSection("Known kernels", tuple(_fault_parts(result))),
-        doc.ReportSection("Not compared", tuple(_left_out_parts(result))),
+        doc.ReportSection("Groups and scores", tuple(_geometric_mean_parts(result))),
+        doc.ReportSection("What differs between A and B", tuple(_fact_difference_parts(result))),
+        doc.ReportSection("Known kernels", tuple(_kernel_fault_parts(result))),
+        doc.ReportSection("Not compared", tuple(_not_compared_parts(result))),
         doc.ReportSection("How it was compared", tuple(_method_parts(result))),
     )
     return _document_of(result, sections)
@@ -108,11 +108,11 @@ def _comparison_title(result: ComparedRecordings) -> str:
             f"{', '.join(result.a.kernels)}, {'; '.join(map(str, side))}" for side in (changed.a, changed.b)
         )
     else:
-        a, b = _short_title(result.a, result.b), _short_title(result.b, result.a)
+        a, b = _what_tells_side_apart(result.a, result.b), _what_tells_side_apart(result.b, result.a)
     return f"{a} (A) against {b} (B)"
 
 
-def _short_title(side: RecordedSide, other: RecordedSide) -> str:
+def _what_tells_side_apart(side: RecordedSide, other: RecordedSide) -> str:
     """Return what tells the side from the other one, as far as it fits a title."""
     if side.hosts != other.hosts:
         labels = side.hosts
@@ -127,10 +127,10 @@ def _short_title(side: RecordedSide, other: RecordedSide) -> str:
 
 def headline_text(result: ComparedRecordings) -> str:
     """The answer in one sentence: how many loads are slower and faster on B, the largest of each; then who else ran."""
-    return f"{_effects_sentence(result)}{_others_sentence(result)}"
+    return f"{_effects_sentence(result)}{_busy_host_sentence(result)}"
 
 
-def _others_sentence(result: ComparedRecordings) -> str:
+def _busy_host_sentence(result: ComparedRecordings) -> str:
     busy = [(name, side.others_cpu) for name, side in (("A", result.a), ("B", result.b)) if side.others_cpu]
     if not busy or not result.effects:
         return ""
@@ -149,10 +149,10 @@ def _effects_sentence(result: ComparedRecordings) -> str:
             return f"Nothing can be compared: {first_invalid.load} is invalid: {first_invalid.reason}."
         return "Nothing can be compared: the two sides have no load in common."
     speeds, memory = ([e for e in judged if is_cost_metric(e.metric) is cost] for cost in (False, True))
-    parts = _changed_texts(speeds, "loads")
+    parts = _slower_and_faster_texts(speeds, "loads")
     if differs_text := _differs_here_text(speeds, is_more=bool(parts)):
         parts.append(differs_text)
-    if costs := _changed_texts(memory, "figures of memory"):
+    if costs := _slower_and_faster_texts(memory, "figures of memory"):
         if speeds and not parts:
             parts = [f"none of {count_noun(len(speeds), 'load')} shown to be slower or faster"]
         parts += costs
@@ -172,7 +172,7 @@ def _effects_sentence(result: ComparedRecordings) -> str:
     return f"B against A: {'; '.join(parts)}."
 
 
-def _changed_texts(judged: Sequence[Effect], noun: str) -> list[str]:
+def _slower_and_faster_texts(judged: Sequence[Effect], noun: str) -> list[str]:
     """Those that lost and those that gained, the largest of each."""
     groups = ([e for e in judged if e.is_slower], [e for e in reversed(judged) if e.is_faster])
     return [
@@ -252,13 +252,13 @@ def _attribution_words(result: ComparedRecordings) -> doc.Words:
             return ("A or B has no facts of its host, so no cause can be named.",)
 
 
-def _effect_parts(result: ComparedRecordings, *, most: int | None = None) -> list[doc.Part]:
+def _effect_parts(result: ComparedRecordings, *, max_rows: int | None = None) -> list[doc.Part]:
     if not result.effects:
         return []
     wider = all(e.lower_bound for e in result.effects)
     # what is decided is looked for among forty, then what differs here
     ordered = sorted(result.effects, key=lambda e: (not e.is_different, not is_different_in_these_runs(e)))[
-        :most
+        :max_rows
     ]
     rows = [
         (
@@ -300,7 +300,7 @@ def _value_texts_of_a_and_b(effect: Effect) -> tuple[str, str]:
     return str(a.without_unit if a.unit == b.unit and " " in a.unit else a), str(b)
 
 
-def _mean_parts(result: ComparedRecordings) -> list[doc.Part]:
+def _geometric_mean_parts(result: ComparedRecordings) -> list[doc.Part]:
     means = [*result.groups, *result.scores]
     if not means:
         return []
@@ -320,7 +320,7 @@ def _mean_parts(result: ComparedRecordings) -> list[doc.Part]:
     return [doc.Table(header, tuple(rows), frozenset({1, 2, 3})).without_empty_columns()]
 
 
-def _difference_parts(result: ComparedRecordings, *, most: int = MAX_FACTS) -> list[doc.Part]:
+def _fact_difference_parts(result: ComparedRecordings, *, max_rows: int = MAX_FACTS) -> list[doc.Part]:
     prints = result.fingerprints
     if not prints.differences:
         return (
@@ -331,13 +331,13 @@ def _difference_parts(result: ComparedRecordings, *, most: int = MAX_FACTS) -> l
     groups = {e.group for e in result.effects} or {g for d in prints.differences for g in d.moves}
     lists = {label: [d for d in prints.differences if fits(d)] for label, fits in LISTED.items()}
     in_lists = [d for among in lists.values() for d in among]
-    shown = [d for d in prints.differences if d not in in_lists][:most]
+    shown = [d for d in prints.differences if d not in in_lists][:max_rows]
     rows = [
         (
             d.component,
             f"{d.subject} {d.name}".strip(),
-            _values_text(d, d.a),
-            _values_text(d, d.b),
+            _values_or_not_there(d, d.a),
+            _values_or_not_there(d, d.b),
             _affected_groups_text(d, groups),
         )
         for d in shown
@@ -372,7 +372,7 @@ def _only_on_side_text(among: Sequence[Difference], side: Literal["a", "b"]) -> 
     return join_names(tuple(texts), 12) or "none"
 
 
-def _values_text(difference: Difference, values: tuple[object, ...]) -> str:
+def _values_or_not_there(difference: Difference, values: tuple[object, ...]) -> str:
     if not difference.name:
         return "there" if values else "not there"
     return "; ".join(value_text(v) for v in values) if values else "not there"  # type: ignore[arg-type]
@@ -387,7 +387,7 @@ def _affected_groups_text(difference: Difference, groups: set[str]) -> str:
     )
 
 
-def _fault_parts(result: ComparedRecordings) -> list[doc.Part]:
+def _kernel_fault_parts(result: ComparedRecordings) -> list[doc.Part]:
     items: list[doc.Words] = [
         (
             doc.Strong(f"{fault.release} ({' and '.join(fault.sides)}):"),
@@ -406,7 +406,7 @@ def _fault_parts(result: ComparedRecordings) -> list[doc.Part]:
     ]
 
 
-def _left_out_parts(result: ComparedRecordings) -> list[doc.Part]:
+def _not_compared_parts(result: ComparedRecordings) -> list[doc.Part]:
     items: list[doc.Words] = []
     if not result.anyway:
         items += [(f"{item.title}:", f"not comparable: {item.differences_text}") for item in result.unlike]

@@ -39,7 +39,7 @@ def finding_parts(finding: Finding, session: RunSession) -> list[Part]:
             )
         )
     for remedy in finding.remedy:
-        parts += _remedy_parts(remedy)
+        parts += _remedy_with_commands(remedy)
     if not session.is_captured and any(remedy.settings for remedy in finding.remedy):
         parts.append(
             paragraph_of(
@@ -60,7 +60,7 @@ def finding_parts(finding: Finding, session: RunSession) -> list[Part]:
     return parts
 
 
-def _remedy_parts(remedy: Remedy) -> list[Part]:
+def _remedy_with_commands(remedy: Remedy) -> list[Part]:
     parts: list[Part] = [paragraph_of(*split_code(f"What to do: {remedy.title}", strong=True))]
     if remedy.no_command and not remedy.commands:
         parts.append(paragraph_of(f"No command does it: {remedy.no_command}."))

@@ -26,10 +26,10 @@ def result_parts(session: RunSession, result: Result) -> tuple[Part, ...]:
     drawn = parts_of_result(result, WIDTH)
     if drawn is not None:
         return drawn
-    return _field_parts(session, result.as_json)
+    return _parts_of_json(session, result.as_json)
 
 
-def _field_parts(session: RunSession, value: Json) -> tuple[Part, ...]:
+def _parts_of_json(session: RunSession, value: Json) -> tuple[Part, ...]:
     """A list of records is a table without its empty columns, a record its fields, anything else as it is."""
     if isinstance(value, list | tuple) and value and all(isinstance(row, dict) for row in value):
         records = [row for row in value if isinstance(row, dict)]
@@ -40,25 +40,25 @@ def _field_parts(session: RunSession, value: Json) -> tuple[Part, ...]:
             if all(isinstance(row.get(key), int | float | None) for row in records)
         )
         rows = tuple(tuple(_cell_text(session, key, row.get(key)) for key in header) for row in records)
-        table = Table(tuple(map(_key_words, header)), rows, numeric).without_empty_columns()
+        table = Table(tuple(map(_words_of_key, header)), rows, numeric).without_empty_columns()
         return (table,) if table.header else ()
     if isinstance(value, dict):
-        return _record_parts(session, value)
+        return _parts_of_record(session, value)
     return (paragraph_of(value_text(value)),)
 
 
-def _record_parts(session: RunSession, value: dict[str, Json]) -> tuple[Part, ...]:
+def _parts_of_record(session: RunSession, value: dict[str, Json]) -> tuple[Part, ...]:
     """Return a table of the single values, then each larger value under its own name."""
     nested = {key: inner for key, inner in value.items() if _is_nested(inner)}
     rows = tuple(
-        (_key_words(key), _cell_text(session, key, inner))
+        (_words_of_key(key), _cell_text(session, key, inner))
         for key, inner in value.items()
         if key not in nested
     )
     parts: list[Part] = [Table(("what", "value"), rows)] if rows else []
     for key, inner in nested.items():
-        below = _field_parts(session, inner)
-        parts += [Heading(_key_words(key)), *below] if below else []
+        below = _parts_of_json(session, inner)
+        parts += [Heading(_words_of_key(key)), *below] if below else []
     return tuple(parts)
 
 
@@ -67,7 +67,7 @@ def _is_nested(value: Json) -> bool:
     return many or (isinstance(value, dict) and bool(value))
 
 
-def _key_words(key: str) -> str:
+def _words_of_key(key: str) -> str:
     return key.removesuffix("_ns").replace("_", " ")
 
 

@@ -139,7 +139,7 @@ def _write_if_different_and_read(path: str, value: str) -> str:
     return _write_and_read_back(path, value)
 
 
-def _errno_and_text_of(work: Callable[..., str], *arguments: str) -> tuple[int, str]:
+def _errno_and_text_of_call(work: Callable[..., str], *arguments: str) -> tuple[int, str]:
     try:
         return 0, work(*arguments)
     except OSError as error:
@@ -150,12 +150,12 @@ def _carry_out_request(request: Any, _going_on: Callable[[], None]) -> dict[str,
     answers: dict[str, tuple[int, str]] = {}
     if "write" in request:
         path, value = request["write"]
-        answers[path] = _errno_and_text_of(_write_and_read_back, path, value)
+        answers[path] = _errno_and_text_of_call(_write_and_read_back, path, value)
     for path in request.get("read", ()):
-        answers[path] = _errno_and_text_of(_read_attribute, path)
+        answers[path] = _errno_and_text_of_call(_read_attribute, path)
     for _ in range(2):
         for path, value in request.get("settle", ()):
-            answers[path] = _errno_and_text_of(_write_if_different_and_read, path, value)
+            answers[path] = _errno_and_text_of_call(_write_if_different_and_read, path, value)
     return answers
 
 

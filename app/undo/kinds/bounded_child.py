@@ -58,23 +58,23 @@ def ask_child(
     assert child.stdin is not None and child.stdout is not None
     try:
         # an interpreter takes seconds to start where the load is 1000: that is not the device's time
-        if _read_within(child, START_S, len(READY)) != READY:
+        if _read_some_within(child, START_S, len(READY)) != READY:
             raise DeadChild("the child that should do it did not start")
         child.stdin.write(json.dumps(request).encode())
         child.stdin.close()
         answer = b""
-        while part := _read_within(child, timeout_s):
+        while part := _read_some_within(child, timeout_s):
             answer += part
         child.wait(timeout_s)
         return json.loads(answer)
     except (TimeoutError, subprocess.TimeoutExpired):
-        _kill_unless(child, may_finish)
+        _kill_unless_it_may_finish(child, may_finish)
         raise StuckChild(timeout_s, me if is_living(me) else None) from None
     except (ValueError, BrokenPipeError):
         raise DeadChild("the child that should do it died") from None
     finally:
         if child.returncode is None:
-            _kill_unless(child, may_finish)
+            _kill_unless_it_may_finish(child, may_finish)
         for pipe in (child.stdin, child.stdout):
             with contextlib.suppress(OSError):
                 pipe.close()
@@ -84,17 +84,17 @@ def serve_request(answer: Callable[[Any, Callable[[], None]], object]) -> None:
     """The child's side: `answer(request, going_on)`."""
     os.write(1, READY)
     request = json.loads(sys.stdin.buffer.read())
-    os.write(1, json.dumps(answer(request, lambda: _write_word(GOING_ON))).encode())
+    os.write(1, json.dumps(answer(request, lambda: _write_to_parent(GOING_ON))).encode())
 
 
-def _write_word(word: bytes) -> None:
+def _write_to_parent(word: bytes) -> None:
     try:
         os.write(1, word)
     except OSError:
         pass  # nobody waits any more: what was begun is finished all the same
 
 
-def _read_within(child: subprocess.Popen[bytes], seconds: float, most: int = 1 << 16) -> bytes:
+def _read_some_within(child: subprocess.Popen[bytes], seconds: float, most: int = 1 << 16) -> bytes:
     assert child.stdout is not None
     ready, _, _ = select.select([child.stdout.fileno()], [], [], seconds)
     if not ready:
@@ -102,7 +102,7 @@ def _read_within(child: subprocess.Popen[bytes], seconds: float, most: int = 1 <
     return os.read(child.stdout.fileno(), most)
 
 
-def _kill_unless(child: subprocess.Popen[bytes], may_finish: bool) -> None:
+def _kill_unless_it_may_finish(child: subprocess.Popen[bytes], may_finish: bool) -> None:
     """A killed child in D state stays until the device answers; it is not waited for."""
     if may_finish:
         return

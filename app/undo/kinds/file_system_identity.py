@@ -13,7 +13,7 @@ from hostdx.probes.types import Absent
 def file_system_of(directory: Path) -> FileSystemId | None:
     """None where it cannot be told."""
     try:
-        device, number = _device_and_fsid(directory)
+        device, number = _device_number_and_fsid(directory)
     except OSError:
         return None
     mount = find_mount(read_mounts_now(Host()), str(directory))
@@ -33,7 +33,7 @@ def is_on_file_system(file_system: FileSystemId, path: Path) -> bool:
     """Return whether that file system is the one on which `path` is looked for, however much of the path exists."""
     for directory in path.parents:
         try:
-            device, number = _device_and_fsid(directory)
+            device, number = _device_number_and_fsid(directory)
         except OSError:
             continue
         return number == file_system.number if number or file_system.number else device == file_system.device
@@ -46,6 +46,6 @@ def is_device_gone(made_on: FileSystemId) -> bool:
     return major != "0" and made_on.boot == boot_id() and not Path("/sys/dev/block", made_on.device).exists()
 
 
-def _device_and_fsid(directory: Path) -> tuple[str, int]:
+def _device_number_and_fsid(directory: Path) -> tuple[str, int]:
     device_number = directory.stat().st_dev
     return f"{os.major(device_number)}:{os.minor(device_number)}", os.statvfs(directory).f_fsid

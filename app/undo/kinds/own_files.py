@@ -73,7 +73,7 @@ def _carry_out_request(request: Any, going_on: Callable[[], None]) -> object:
     path = Path(request["path"])
     try:
         if request["do"] == "make":
-            return msgspec.to_builtins(_make_private(path))
+            return msgspec.to_builtins(_make_private_directory(path))
         place = msgspec.convert(request["place"], FileSystemId | None)
         inode = msgspec.convert(request["inode"], Inode | None)
         return msgspec.to_builtins(remove_own_directory(path, place, inode, going_on))
@@ -84,15 +84,15 @@ def _carry_out_request(request: Any, going_on: Callable[[], None]) -> object:
         return text if request["do"] == "make" else {"state": "failed", "reason": f"{path}: {text}"}
 
 
-def _make_private(path: Path) -> Inode:
+def _make_private_directory(path: Path) -> Inode:
     parent = open_parent(str(path))
     try:
-        return _make_in(parent, path)
+        return _make_new_and_empty_in(parent, path)
     finally:
         os.close(parent)
 
 
-def _make_in(parent: int, path: Path) -> Inode:
+def _make_new_and_empty_in(parent: int, path: Path) -> Inode:
     """mkdir(2) gives no descriptor: what is opened by that name must be as new and as empty as what was just made."""
     began_ns = time.time_ns()
     os.mkdir(path.name, 0o700, dir_fd=parent)
@@ -107,7 +107,7 @@ def _make_in(parent: int, path: Path) -> Inode:
         new_directory.close()
 
 
-def _missing_outcome(path: Path, place: FileSystemId | None) -> UndoOutcome:
+def _outcome_of_missing(path: Path, place: FileSystemId | None) -> UndoOutcome:
     """Gone only where it was: on another file system, mounted over or instead of its own, nothing can be said."""
     from hostdx.app.undo.kinds.file_system_identity import (  # a third of the child's start, and seldom needed
         is_device_gone,
@@ -144,7 +144,7 @@ def remove_own_directory(
     try:
         parent = open_parent(str(path))
     except (FileNotFoundError, NotADirectoryError):
-        return _missing_outcome(path, made_on)
+        return _outcome_of_missing(path, made_on)
     try:
         status = os.stat(path.name, dir_fd=parent, follow_symlinks=False)
         if not is_owned_by_caller(status) or not stat.S_ISDIR(status.st_mode):
@@ -161,19 +161,19 @@ def remove_own_directory(
             if inode is not None and inode.is_same_inode(inode_of(held.fd), rebooted=rebooted):
                 _remove_held(parent, path, held, going_on)
             elif not held.is_empty():
-                return _unknown_outcome(path, inode)
+                return _outcome_of_other_directory(path, inode)
             else:
                 os.rmdir(path.name, dir_fd=parent)
         finally:
             held.close()
     except FileNotFoundError:
-        return _missing_outcome(path, made_on)
+        return _outcome_of_missing(path, made_on)
     finally:
         os.close(parent)
     return UndoOutcome("reverted")
 
 
-def _unknown_outcome(path: Path, inode: Inode | None) -> UndoOutcome:
+def _outcome_of_other_directory(path: Path, inode: Inode | None) -> UndoOutcome:
     if inode is None:
         why = "the journal does not tell which directory was made, and this one is not empty"
     else:
@@ -181,10 +181,10 @@ def _unknown_outcome(path: Path, inode: Inode | None) -> UndoOutcome:
     return UndoOutcome("failed", f"{path}: {why}; not touched{FORGET}")
 
 
-def _remove_held(parent: int, path: Path, held: PrivateDirectory, going_on: Callable[[], None]) -> None:
+def _remove_held(parent: int, path: Path, directory: PrivateDirectory, going_on: Callable[[], None]) -> None:
     for attempt in range(20):
         try:
-            for _ in held.delete_contents():
+            for _ in directory.delete_contents():
                 going_on()
             os.rmdir(path.name, dir_fd=parent)  # whatever has this name now: only an empty one goes
             return

@@ -50,7 +50,7 @@ def remove_group(path: str) -> UndoOutcome:
     while True:
         _kill_group(group)
         try:
-            for below in sorted(_group_folders(group), reverse=True):  # the deepest first
+            for below in sorted(_group_and_subgroups(group), reverse=True):  # the deepest first
                 Path(below).rmdir()
             return UndoOutcome("reverted")
         except FileNotFoundError:
@@ -68,7 +68,7 @@ def _kill_group(group: Path) -> None:
     try:
         descriptor = os.open(group / "cgroup.kill", os.O_WRONLY | os.O_CLOEXEC)
     except OSError:
-        for folder in _group_folders(group):
+        for folder in _group_and_subgroups(group):
             for pid in _group_pids(folder):
                 try:
                     os.kill(pid, signal.SIGKILL)
@@ -83,7 +83,7 @@ def _kill_group(group: Path) -> None:
         os.close(descriptor)
 
 
-def _group_folders(group: Path) -> list[str]:
+def _group_and_subgroups(group: Path) -> list[str]:
     return [folder for folder, _, _ in os.walk(group)]
 
 

@@ -27,7 +27,7 @@ def read_target_and_side_values(action: Action) -> tuple[str, dict[str, str]]:
     if isinstance(old, AttributeTrouble):
         raise ChangeNotMade(f"{action.target}: cannot be read: {old.strerror}")
     # a side path that cannot be read (wbt_lat_usec gives EINVAL where it is not built in) cannot be reset either
-    return selected_word(old), _readable_texts(texts)
+    return selected_word(old), _only_texts(texts)
 
 
 def switch_setting(entry: JournalEntry, fds: tuple[int, ...]) -> JournalEntry:
@@ -44,7 +44,7 @@ def switch_setting(entry: JournalEntry, fds: tuple[int, ...]) -> JournalEntry:
     became = selected_word(text)
     if became == entry.old:
         raise ChangeNotMade(f"{target}: still {became!r} after {entry.value!r} was written: not accepted")
-    return replace(entry, made=True, became=became, left=_readable_texts(sides))
+    return replace(entry, made=True, became=became, left=_only_texts(sides))
 
 
 def put_back_setting(entry: JournalEntry, fds: tuple[int, ...], journal: Journal | None) -> UndoOutcome:
@@ -53,17 +53,17 @@ def put_back_setting(entry: JournalEntry, fds: tuple[int, ...], journal: Journal
     outcome = _put_back_value(entry, fds, journal)
     is_nice = entry.action.target.startswith("nice:") and entry.old != entry.value
     return (
-        _put_back_children(entry, fds, journal.header.who.start, outcome)
+        _put_back_nice_of_children(entry, fds, journal.header.who.start, outcome)
         if is_nice and journal is not None and outcome.state == "reverted"
         else outcome
     )
 
 
-def _put_back_children(
-    entry: JournalEntry, keep: tuple[int, ...], since: int, outcome: UndoOutcome
+def _put_back_nice_of_children(
+    entry: JournalEntry, keep: tuple[int, ...], since_ticks: int, outcome: UndoOutcome
 ) -> UndoOutcome:
     """A process that began meanwhile took the switched value over from its maker. It gets the old value of that one."""
-    target = f"nice-children:{entry.action.target.removeprefix('nice:')}/{since}/{entry.value}"
+    target = f"nice-children:{entry.action.target.removeprefix('nice:')}/{since_ticks}/{entry.value}"
     names = attribute.read_attributes([target], keep)[target]
     if not names or isinstance(names, AttributeTrouble):
         return outcome
@@ -102,8 +102,8 @@ def _put_back_value(entry: JournalEntry, keep: tuple[int, ...], journal: Journal
     if selected_word(text) != old:
         return UndoOutcome("failed", f"{target} is {selected_word(text)!r} after {old!r} was written")
     if journal is not None:
-        journal.record_back(entry.id, _readable_texts(texts))
-    return _settle_sides(entry, entry.saved, keep)
+        journal.record_back(entry.id, _only_texts(texts))
+    return _write_values_set_along(entry, entry.saved, keep)
 
 
 def _is_half_written(now: str, entry: JournalEntry) -> bool:
@@ -121,7 +121,7 @@ def _put_back_sides(entry: JournalEntry, now: AttributeTexts, keep: tuple[int, .
     """
     if entry.old == entry.value:
         return UNDONE
-    all_ours = entry.undoing and (not entry.back or _is_half_settled(entry, now))
+    all_ours = entry.undoing and (not entry.back or _is_half_put_back(entry, now))
     others = [
         path
         for path, text in entry.saved.items()
@@ -130,7 +130,7 @@ def _put_back_sides(entry: JournalEntry, now: AttributeTexts, keep: tuple[int, .
         and not _is_same_text(now[path], entry.left.get(path))
     ]
     # those that are right as well: writing one may set another along
-    outcome = _settle_sides(entry, [path for path in entry.saved if path not in others], keep)
+    outcome = _write_values_set_along(entry, [path for path in entry.saved if path not in others], keep)
     if outcome.state == "failed" or not others:
         return outcome
     side_texts = [
@@ -139,7 +139,7 @@ def _put_back_sides(entry: JournalEntry, now: AttributeTexts, keep: tuple[int, .
     return UndoOutcome("kept", f"{'; '.join(side_texts)}: another program set {entry.action.target} and this")
 
 
-def _is_half_settled(entry: JournalEntry, now: AttributeTexts) -> bool:
+def _is_half_put_back(entry: JournalEntry, now: AttributeTexts) -> bool:
     """A writer of ours was killed among the side values: one is back that the switch had left otherwise, and one of
     them sets another along (nr_requests async_depth). A writer that hung goes on to its end, and leaves no half."""
     return not entry.writers and any(
@@ -148,7 +148,7 @@ def _is_half_settled(entry: JournalEntry, now: AttributeTexts) -> bool:
     )
 
 
-def _settle_sides(entry: JournalEntry, paths: Iterable[str], keep: tuple[int, ...]) -> UndoOutcome:
+def _write_values_set_along(entry: JournalEntry, paths: Iterable[str], keep: tuple[int, ...]) -> UndoOutcome:
     """In the order declared: `nr_requests` before tunables that depend on it, if the scenario says so."""
     wanted = {path: entry.saved[path] for path in paths}
     there = attribute.write_until_settled(wanted, keep)
@@ -173,7 +173,7 @@ def _is_same_text(now: str | AttributeTrouble, text: str | None) -> bool:
     return isinstance(now, str) and text is not None and selected_word(now) == selected_word(text)
 
 
-def _readable_texts(texts: AttributeTexts) -> dict[str, str]:
+def _only_texts(texts: AttributeTexts) -> dict[str, str]:
     return {path: text for path, text in texts.items() if isinstance(text, str)}
 
 

@@ -162,7 +162,7 @@ class SysstatTables:
                     stat.count, stat.total = 0, 0.0
 
 
-def _bare_name(column: str) -> str:
+def _unitless(column: str) -> str:
     return column.strip("% ").removesuffix("/s").removesuffix("-percent")
 
 
@@ -208,7 +208,7 @@ class _ColumnMeaning(NamedTuple):
 @lru_cache(maxsize=20_000)
 def _find_meaning(activity: str, subject: str, column: str) -> _ColumnMeaning | None:
     """Return what a column means; None where it is not imported."""
-    columns, bare = load_columns(), _bare_name(column)
+    columns, bare = load_columns(), _unitless(column)
     if subject in ("all", "-1", "cpu") and bare in columns.cpu:
         return _ColumnMeaning("CPU", f"{columns.cpu[bare]} share", 0.01, "")
     if ":" in subject:
@@ -240,7 +240,7 @@ def check_averages(tables: Mapping[str, Mapping[str, Mapping[str, SampleStat]]])
     for activity, subjects in tables.items():
         for subject, columns in subjects.items():
             for column, stat in columns.items():
-                if stat.average is None or stat.count < 2 or _bare_name(column) not in load_columns().cpu:
+                if stat.average is None or stat.count < 2 or _unitless(column) not in load_columns().cpu:
                     continue
                 if not stat.least - 0.02 <= stat.average <= stat.most + 0.02:
                     contradictions.append(

@@ -34,14 +34,14 @@ class ArchiveRefusedError(Exception):
     """Why the archive cannot be used, in one line."""
 
 
-class _Readable(Protocol):
+class _ReadableStream(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
 class _LimitedArchiveReader:
     """Hands out no more than `allowed` bytes; more is asked for by a header that is longer than any."""
 
-    def __init__(self, archive: str, source: _Readable) -> None:
+    def __init__(self, archive: str, source: _ReadableStream) -> None:
         self._archive, self._source, self._read_bytes = archive, source, 0
         self.allowed = MAX_HEADER_BYTES
 
@@ -65,7 +65,7 @@ class _CrowdFilter:
     A member with a long name or extended attributes passes, and so does all that follows a header of another form.
     """
 
-    def __init__(self, archive: str, source: _Readable) -> None:
+    def __init__(self, archive: str, source: _ReadableStream) -> None:
         self._archive, self._source = archive, source
         self._names: dict[bytes, set[bytes]] = {}  # by folder
         self._passing = 0  # bytes that go on to tarfile unseen
@@ -74,11 +74,11 @@ class _CrowdFilter:
 
     def read(self, size: int, /) -> bytes:
         while not self._passing and not self._is_over:
-            header = self._read_all(tarfile.BLOCKSIZE)
+            header = self._read_exactly(tarfile.BLOCKSIZE)
             data_bytes = self._count_header_and_get_data_bytes(header)
             if data_bytes is None:
                 self._is_over = True
-            elif not self._is_crowded(header):
+            elif not self._note_name_and_is_crowded(header):
                 self._passing = data_bytes
                 return header
             else:
@@ -106,7 +106,7 @@ class _CrowdFilter:
             raise ArchiveRefusedError(f"{self._archive}: more than {MAX_HEADERS} members")
         return -(-int(size, 8) // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
 
-    def _is_crowded(self, header: bytes) -> bool:
+    def _note_name_and_is_crowded(self, header: bytes) -> bool:
         is_extended, self._is_extended = self._is_extended, header[156:157] in _EXTENDED_TYPES
         if is_extended or self._is_extended:
             return False
@@ -123,14 +123,14 @@ class _CrowdFilter:
             folder += b"/" + part
         return False
 
-    def _read_all(self, size: int) -> bytes:
+    def _read_exactly(self, size: int) -> bytes:
         data = b""
         while len(data) < size and (more := self._source.read(size - len(data))):
             data += more
         return data
 
 
-def _open_decompressed(file: IO[bytes]) -> _Readable:
+def _open_decompressed(file: IO[bytes]) -> _ReadableStream:
     magic = file.read(6)
     file.seek(0)
     if magic.startswith(b"\x1f\x8b"):
@@ -166,7 +166,7 @@ def unpack_archive(archive: str, into: str) -> UnpackedCounts:
                 if count > MAX_MEMBERS:
                     raise ArchiveRefusedError(f"{archive}: more than {MAX_MEMBERS} members")
                 path = tree.path_of(member.name)
-                if path is None or not _is_allowed_member(member):
+                if path is None or not _is_plain_and_small(member):
                     left_out += 1
                     continue
                 total += member.size if member.isreg() else 0
@@ -190,7 +190,7 @@ def unpack_archive(archive: str, into: str) -> UnpackedCounts:
     return UnpackedCounts(unpacked_count, left_out, members.crowded)
 
 
-def _is_allowed_member(member: tarfile.TarInfo) -> bool:
+def _is_plain_and_small(member: tarfile.TarInfo) -> bool:
     plain = member.isdir() or member.issym() or member.isreg()
     return plain and member.size <= MAX_FILE_BYTES and "\0" not in member.linkname
 

@@ -67,19 +67,19 @@ class GuardedReader:
     def start(self) -> None:
         """Start the child process before the first read asks for it: an interpreter needs 50 ms to be there."""
         with self._lock, contextlib.suppress(ReaderNotStarted):
-            self._ensure_child()
+            self._running_child()
 
     def close(self) -> None:
         if self._child is not None and self._owner == os.getpid():
-            _stop_child(self._child)
+            _kill_child(self._child)
         self._child = None
 
     def _exchange_line(self, request: bytes) -> bytes | None:
         """The answer's line; None when the child ended. A child that gave no answer is gone after this."""
         began = time.monotonic()
         deadline = began + self.abandon_after_s
-        child = self._ensure_child()
-        worked = _cpu_ns(child.pid)
+        child = self._running_child()
+        worked = _used_cpu_ns(child.pid)
         assert child.stdin is not None and child.stdout is not None
         reply = bytearray()
         try:
@@ -89,7 +89,7 @@ class GuardedReader:
                 while not reply.endswith(b"\n"):
                     left = deadline - time.monotonic()
                     if left <= 0 or not ready.select(left):
-                        before, worked = worked, _cpu_ns(child.pid)
+                        before, worked = worked, _used_cpu_ns(child.pid)
                         if time.monotonic() - began > MAX_WORKING_S or not (
                             worked > before or _is_runnable(child.pid)
                         ):
@@ -108,7 +108,7 @@ class GuardedReader:
             return None
         return bytes(reply)
 
-    def _ensure_child(self) -> subprocess.Popen[bytes]:
+    def _running_child(self) -> subprocess.Popen[bytes]:
         # After a fork the pipes belong to the parent: answers would get mixed up.
         if self._child is None or self._owner != os.getpid() or self._child.poll() is not None:
             try:
@@ -119,11 +119,11 @@ class GuardedReader:
                     f"{sys.executable} -m hostdx.probes.reading.hang_safe.child: {why}"
                 ) from error
             self._owner = os.getpid()
-            weakref.finalize(self, _stop_child, self._child, os.getpid())
+            weakref.finalize(self, _kill_child, self._child, os.getpid())
         return self._child
 
 
-def _cpu_ns(pid: int) -> int:
+def _used_cpu_ns(pid: int) -> int:
     """Return what the process had of the CPUs (Documentation/scheduler/sched-stats.rst); 0 where nobody tells."""
     try:
         return int(Path(f"/proc/{pid}/schedstat").read_bytes().split()[0])
@@ -139,7 +139,7 @@ def _is_runnable(pid: int) -> bool:
         return False
 
 
-def _stop_child(child: subprocess.Popen[bytes], only_in_pid: int | None = None) -> None:
+def _kill_child(child: subprocess.Popen[bytes], only_in_pid: int | None = None) -> None:
     if only_in_pid is not None and only_in_pid != os.getpid():
         return
     child.kill()

@@ -85,15 +85,15 @@ def mask_unknown_words(words: Iterable[str], known_words: Collection[str] = ()) 
 
     `known_words` are words of the program's own, such as the names of its commands and choices.
     """
-    return _keep_words(list(words), known_words, with_names=False)
+    return _keep_harmless_words(list(words), known_words, with_names=False)
 
 
 def mask_all_but_names(words: Iterable[str], known_words: Collection[str] = ()) -> list[str]:
     """Return what `mask_unknown_words` returns, with the names of hosts, users and the like."""
-    return _keep_words(list(words), known_words, with_names=True)
+    return _keep_harmless_words(list(words), known_words, with_names=True)
 
 
-def _keep_words(
+def _keep_harmless_words(
     words: list[str], known_words: Collection[str], with_names: bool, depth: int = 0
 ) -> list[str]:
     kept_words: list[str] = []
@@ -105,16 +105,16 @@ def _keep_words(
         if place.program == "sed":
             word = _TEXT_OF_SED.sub(rf"\1{LEFT_OUT}", word)
         without = (mask_secrets(word) if masked is None else masked) if word else word
-        is_code = _is_code(place.program, before, word)
+        is_code = _is_code_argument(place.program, before, word)
         if without != word and (" " not in word or _MASKED.fullmatch(without) or masked is not None):
             is_whole = _MASKED.fullmatch(without) or (with_names and MASK in without and masked is not None)
             kept_word = without if is_whole else _keep_masked(without) if with_names else LEFT_OUT
         elif is_code:
-            kept_word = _keep_code(without)
+            kept_word = _keep_harmless_of_code(without)
         elif _tells_what_runs(place, before, word, with_names, is_first=not kept_words):
             kept_word = word
         else:
-            kept_word = _keep_harmless(word, known_words, with_names, depth)
+            kept_word = _keep_harmless_part(word, known_words, with_names, depth)
         kept_words.append(kept_word)
     return kept_words
 
@@ -136,17 +136,17 @@ def _is_name(word: str) -> bool:
     return _NAME.fullmatch(word) is not None and not looks_like_password(word) and not holds_random_part(word)
 
 
-def _may_name(word: str) -> bool:
+def _may_be_name_value(word: str) -> bool:
     """True of the value of an option that takes a name: capitals between small letters are usual there."""
     return _is_name(word) or _COMPOUND.fullmatch(word) is not None
 
 
-def _is_code(program: str, before: str, word: str) -> bool:
+def _is_code_argument(program: str, before: str, word: str) -> bool:
     option = CODE_OPTIONS.get(program)
     return option is not None and " " in word and (not option or re.fullmatch(option, before) is not None)
 
 
-def _keep_code(text: str) -> str:
+def _keep_harmless_of_code(text: str) -> str:
     """The names of a text of code or SQL; of its literals those that are harmless by their form."""
     names = _WORD_OF_CODE.findall(_LITERAL.sub("", text.replace(MASK, "")))
     speaks_of_secrets = any(is_secret_name(name) for name in names)
@@ -193,7 +193,7 @@ def harmless_value(name: str, value: str, with_names: bool = False) -> str:
     return mask_unknown_text(value, _FIRST if " " in value else _NOTHING, with_names)
 
 
-def _keep_harmless(word: str, words: Collection[str], with_names: bool, depth: int) -> str:
+def _keep_harmless_part(word: str, words: Collection[str], with_names: bool, depth: int) -> str:
     """The word, its harmless part, or "…". A quoted command is judged word by word."""
     if depth > _MAX_DEPTH:
         return LEFT_OUT
@@ -216,13 +216,13 @@ def _keep_harmless(word: str, words: Collection[str], with_names: bool, depth: i
             return LEFT_OUT  # base64 ends so; a user and a password stand so before a host
         if sign == "=" and (
             is_harmless_option_value(name, value)
-            or (with_names and is_option_for_a_name(name) and _may_name(value))
+            or (with_names and is_option_for_a_name(name) and _may_be_name_value(value))
         ):
             return word
         if " " in value:
-            return f"{name}{sign}" + _keep_harmless(value, words, with_names, depth + 1)
+            return f"{name}{sign}" + _keep_harmless_part(value, words, with_names, depth + 1)
         return f"{name}{sign}" + ",".join(
-            _keep_harmless(part, words, with_names, depth + 1) for part in value.split(",")
+            _keep_harmless_part(part, words, with_names, depth + 1) for part in value.split(",")
         )
     try:
         inner = _split_shell(word) if " " in word else []
@@ -253,7 +253,7 @@ def _kept_command(
     depth: int = 0,
 ) -> str:
     """The words of a text that may be a command; its first one stays if it is known or matches `first`."""
-    kept_words = _keep_words(words, known_words, with_names, depth)
+    kept_words = _keep_harmless_words(words, known_words, with_names, depth)
     forms = [first, _KERNEL_THREAD]
     if first is not _NOTHING and any(is_harmless_word(word) for word in words[1:]):
         forms.append(_FIRST_OF_SEVERAL)
@@ -273,7 +273,7 @@ def _split_shell(text: str) -> list[str]:
 def _tells_what_runs(place: WordPlace, before: str, word: str, with_names: bool, *, is_first: bool) -> bool:
     """True of a word whose place tells that it is no secret: each line is one kind of place."""
     program = place.program
-    if place.behind == 0 and _is_program(word, is_first):
+    if place.behind == 0 and _may_be_program(word, is_first):
         return True
     if mask_secrets(word) != word:
         return False
@@ -299,11 +299,11 @@ def _tells_what_runs(place: WordPlace, before: str, word: str, with_names: bool,
     if place.behind == 1 and _FIRST_ARGUMENT.fullmatch(word) and not is_secret_name(program):
         return True
     return is_harmless_option_value(before, word) or (
-        with_names and is_option_for_a_name(before) and _may_name(word)
+        with_names and is_option_for_a_name(before) and _may_be_name_value(word)
     )
 
 
-def _is_program(word: str, is_first: bool) -> bool:
+def _may_be_program(word: str, is_first: bool) -> bool:
     """True of what may be a program's name: the first word is one in any case."""
     if _KERNEL_THREAD.fullmatch(word) or is_known_program(word):
         return True

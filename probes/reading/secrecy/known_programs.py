@@ -27,7 +27,7 @@ class SecretArgument(msgspec.Struct, frozen=True):
         return (self.word, self.option) != ("(?!)", "(?!)")
 
 
-class _Programs(msgspec.Struct, frozen=True):
+class _ProgramLists(msgspec.Struct, frozen=True):
     without_secrets: str
     with_subcommands: str
     harmless: str
@@ -37,7 +37,7 @@ class _Programs(msgspec.Struct, frozen=True):
 
 
 _FILE = Path(__file__).with_name("programs.toml")
-_PROGRAMS = msgspec.convert(parse_toml(_FILE, read_regular(str(_FILE), MAX_BYTES)), _Programs)
+_PROGRAMS = msgspec.convert(parse_toml(_FILE, read_regular(str(_FILE), MAX_BYTES)), _ProgramLists)
 _BY_NAME = {name: takes for takes in _PROGRAMS.takes_secrets for name in takes.programs.split()}
 TAKING_SECRETS = tuple(name.partition(":")[0] for name, takes in _BY_NAME.items() if takes.has_secret)
 WITHOUT_SECRETS = frozenset(_PROGRAMS.without_secrets.split())
@@ -83,7 +83,7 @@ def find_word_places(words: Sequence[str]) -> list[WordPlace]:
             program, behind = program_name(word), 0
             hosts = program in _BEHIND_A_HOST
             places.append(WordPlace(program, 0))
-        elif not _TWO_WORDS.fullmatch(earlier) and _is_program_behind(word, before, program):
+        elif not _TWO_WORDS.fullmatch(earlier) and _is_program_launched(word, before, program):
             if hosts:
                 hosts = False
                 places.append(WordPlace(program, behind))
@@ -105,7 +105,7 @@ def program_name(word: str) -> str:
     return "python" if name.startswith("python") and _VERSION.sub("", name) == "python" else name
 
 
-def _is_program_behind(word: str, before: str, program: str) -> bool:
+def _is_program_launched(word: str, before: str, program: str) -> bool:
     """True of the word that a launcher starts: no option, no number, no assignment, and no option's value."""
     with_value = _OPTIONS_WITH_VALUE.get(program)
     if with_value is None or word.startswith("-") or word[:1].isdigit() or not _STARTED.fullmatch(word):

@@ -93,35 +93,35 @@ class Redaction:
         if self._servers:
             server_pattern = _compile_name_pattern(self._servers)
             text = server_pattern.sub(self._replace_server, text) if server_pattern else text
-        text = _USER.sub(self._replace_user, text)
+        text = _USER.sub(self._user_stand_in, text)
         if self._users is not None:
-            text = self._users.sub(self._replace_user, text)
+            text = self._users.sub(self._user_stand_in, text)
         text = _MAC_NAME.sub(self._replace_mac_name, text)
         text = _UUID.sub(self._make_replacer(lambda n: f"00000000-0000-0000-0000-{n:012x}"), text)
         text = _MAC.sub(self._make_replacer(lambda n: f"02:00:00:00:{n >> 8 & 255:02x}:{n & 255:02x}"), text)
-        text = _IP4.sub(self._replace_ip4, text)
+        text = _IP4.sub(self._ip4_stand_in, text)
         if "/proc/" not in path or "/net/" in path:
-            text = _IP6.sub(self._replace_ip6, text)
+            text = _IP6.sub(self._ip6_stand_in, text)
         return text
 
-    def _replace_ip4(self, match: re.Match[str]) -> str:
+    def _ip4_stand_in(self, match: re.Match[str]) -> str:
         return self._make_replacer(lambda n: f"192.0.2.{n % 254 + 1}")(match)
 
-    def _replace_ip6(self, match: re.Match[str]) -> str:
+    def _ip6_stand_in(self, match: re.Match[str]) -> str:
         return self._make_replacer(lambda n: f"2001:db8::{n:x}")(match)
 
     def _replace_hex_ip4(self, match: re.Match[str], swapped: bool) -> str:
         sent = bytes.fromhex(match[0])[:: -1 if swapped else 1]
         if _MASK.fullmatch(f"{int.from_bytes(sent, 'big'):032b}"):
             return match[0]
-        packed = ipaddress.IPv4Address(_IP4.sub(self._replace_ip4, str(ipaddress.IPv4Address(sent)))).packed
+        packed = ipaddress.IPv4Address(_IP4.sub(self._ip4_stand_in, str(ipaddress.IPv4Address(sent)))).packed
         digits = packed[:: -1 if swapped else 1].hex()
         return digits.upper() if swapped else digits
 
     def _replace_hex_ip6(self, match: re.Match[str]) -> str:
         sent = str(ipaddress.IPv6Address(bytes.fromhex(match[0])))
         return ipaddress.IPv6Address(
-            sent if sent in _PLAIN_IP6 else _IP6.sub(self._replace_ip6, sent)
+            sent if sent in _PLAIN_IP6 else _IP6.sub(self._ip6_stand_in, sent)
         ).packed.hex()
 
     def _replace_server(self, match: re.Match[str]) -> str:
@@ -134,7 +134,7 @@ class Redaction:
         self._servers |= {word, word.split(".", 1)[0]}
         return self._make_replacer(lambda n: f"server{n}")(match)
 
-    def _replace_user(self, match: re.Match[str]) -> str:
+    def _user_stand_in(self, match: re.Match[str]) -> str:
         return self._make_replacer(lambda n: str(n) if match[0].isdigit() else f"user{n}")(match)
 
     def _replace_mac_name(self, match: re.Match[str]) -> str:

@@ -61,15 +61,15 @@ def mask_file(path: str, text: str) -> str:
 
 def mask_lines(text: str) -> str:
     """Return lines of a log, or what a program has printed, `***` in place of what looks like a secret."""
-    return mask_secrets(_mask_line_forms(text))
+    return mask_secrets(_mask_secret_lines(text))
 
 
 def mask_evidence(text: str) -> str:
     """Return a finding's sentence without secrets: no word of it is one for standing behind an option."""
-    return mask_secret_forms(_mask_line_forms(text))
+    return mask_secret_forms(_mask_secret_lines(text))
 
 
-def _mask_line_forms(text: str) -> str:
+def _mask_secret_lines(text: str) -> str:
     return "\n".join(_mask_line(line) if _HINT.search(line) else line for line in text.split("\n"))
 
 
@@ -77,7 +77,7 @@ def _mask_line(line: str) -> str:
     for form in LINE_FORMS:
         line = form.regex.sub(form.kept, line)
     line = _COMMAND.sub(_mask_second_group, line)
-    return _mask_execve(line) if "EXECVE" in line else line
+    return _mask_audit_execve(line) if "EXECVE" in line else line
 
 
 def _mask_second_group(match: re.Match[str]) -> str:
@@ -88,16 +88,16 @@ def _mask_command(text: str) -> str:
     if _KERNEL_SETTING.search(text):
         return text
     masked_text = mask_shell_words(text, mask_by_position, _mask_command)
-    return _WEB_ADDRESS.sub(_keep_host, masked_text)
+    return _WEB_ADDRESS.sub(_keep_host_of_address, masked_text)
 
 
-def _keep_host(address: re.Match[str]) -> str:
+def _keep_host_of_address(address: re.Match[str]) -> str:
     """The path of a web address may be its secret, as a webhook's is."""
     host = harmless_part_of_url(address[0])
     return address[0] if host is None else f"{host}{MASK}"
 
 
-def _mask_execve(line: str) -> str:
+def _mask_audit_execve(line: str) -> str:
     """The audit log's words of a command: a0="mysql" a1="-uroot"."""
     words = [word[1] for word in _EXECVE.finditer(line)]
     masked_words = iter(mask_by_position(words))

@@ -30,7 +30,7 @@ class SecretForm(msgspec.Struct, frozen=True, dict=True):
         return re.compile(_join_lines(_fill_fragments(self.pattern)))
 
 
-class _Table(msgspec.Struct, frozen=True):
+class _SecretFormTable(msgspec.Struct, frozen=True):
     fragment: dict[str, str]
     form: tuple[SecretForm, ...]
     setting: tuple[SecretForm, ...]
@@ -47,6 +47,6 @@ def _join_lines(pattern: str) -> str:
 
 
 _FILE = Path(__file__).with_name("secret_forms.toml")
-_TABLE = msgspec.convert(parse_toml(_FILE, read_regular(str(_FILE), MAX_BYTES)), _Table)
+_TABLE = msgspec.convert(parse_toml(_FILE, read_regular(str(_FILE), MAX_BYTES)), _SecretFormTable)
 SECRET_FORMS, SETTING_FORMS, LINE_FORMS = _TABLE.form, _TABLE.setting, _TABLE.line
 NAME, ENDING = (_join_lines(_TABLE.fragment[name]) for name in ("NAME", "ENDING"))

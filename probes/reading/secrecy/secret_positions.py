@@ -90,10 +90,10 @@ def looks_like_password(word: str) -> bool:
 
 def find_secrets_by_position(words: Sequence[str]) -> list[int | None]:
     """For each word where the secret in it begins; None where nothing hints at one."""
-    return list(_secret_positions(words))
+    return list(_secret_start_of_each(words))
 
 
-def _secret_positions(words: Sequence[str]) -> Iterator[int | None]:
+def _secret_start_of_each(words: Sequence[str]) -> Iterator[int | None]:
     about_secrets, sets = False, False
     names_user = any(_USER_OPTION.fullmatch(word) for word in words)
     # `-` alone is standard input, no option

@@ -44,7 +44,7 @@ def mask_secrets(text: str) -> str:
     """The text with `***` in place of every value that looks like a secret; its name stays."""
     if not (_HINT.search(text) or _PROGRAM.search(text)):
         return text
-    return mask_secret_forms(mask_shell_words(text, _mask_arguments, mask_secrets))
+    return mask_secret_forms(mask_shell_words(text, _masked_or_none_by_place, mask_secrets))
 
 
 def mask_secret_forms(text: str) -> str:
@@ -60,7 +60,7 @@ def mask_command_words(words: Sequence[str]) -> list[str]:
     """A command's words. `--password` alone: the word after it is its value, blanks in it included."""
     return [
         mask_secrets(word) if masked_word is None else masked_word
-        for word, masked_word in zip(words, _mask_arguments(words), strict=True)
+        for word, masked_word in zip(words, _masked_or_none_by_place(words), strict=True)
     ]
 
 
@@ -69,12 +69,12 @@ def mask_by_position(words: Sequence[str]) -> list[str | None]:
     return [
         word[:begins] + MASK if masked_word is None and begins is not None else masked_word
         for word, masked_word, begins in zip(
-            words, _mask_arguments(words), find_secrets_by_position(words), strict=True
+            words, _masked_or_none_by_place(words), find_secrets_by_position(words), strict=True
         )
     ]
 
 
-def _mask_arguments(words: Sequence[str]) -> list[str | None]:
+def _masked_or_none_by_place(words: Sequence[str]) -> list[str | None]:
     """Return what is kept of each word that is known for a secret by where it stands; None of the others."""
     masked_arguments: list[str | None] = []
     setting = not _SETTERS.isdisjoint(words)
@@ -119,11 +119,11 @@ def mask_tree(value: T) -> T:
         else:
             tree = [mask_tree(item) for item in tree]
     elif isinstance(tree, dict):
-        tree = {key: MASK if _names_secret(key, item) else mask_tree(item) for key, item in tree.items()}
+        tree = {key: MASK if _is_key_of_secret(key, item) else mask_tree(item) for key, item in tree.items()}
     return cast("T", tree)
 
 
-def _names_secret(key: object, value: object) -> bool:
+def _is_key_of_secret(key: object, value: object) -> bool:
     return (
         isinstance(key, str)
         and isinstance(value, str)

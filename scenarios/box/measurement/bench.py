@@ -251,11 +251,11 @@ class BoxBench:
                 at = self._at[corner.id] = 0
         return self._piece_spec(corner, file.fd, turned, at, count)
 
-    def _piece_spec(self, corner: BoxTest, fd: int, rank: int, at: int, count: int) -> LoadSpec:
-        """From its record `at` on: of a file of its own, or every so many-th of the shared one."""
+    def _piece_spec(self, corner: BoxTest, fd: int, rank: int, first_record: int, count: int) -> LoadSpec:
+        """From its record `first_record` on: of a file of its own, or every so many-th of the shared one."""
         size, hard = corner.record_bytes, corner.difficulty == "hard"
         stride = size * (self.workers if hard else 1)
-        first = at * stride + (rank * size if hard else 0)
+        first = first_record * stride + (rank * size if hard else 0)
         return {"fds": [fd], "first": first, "stride": stride, "least": count, "most": count}
 
     def _records_per_worker(self, corner: BoxTest) -> int:

@@ -111,7 +111,7 @@ async def trim_and_wait(run: Run, action: Action, leaves: Sequence[str], pattern
     before = read_discard_counters(run.host, leaves)
     async with run.apply_change(action) as applied:
         ended = run.clock.now()
-        rest_s = await _wait_for_rest(run, leaves, pattern, ended)
+        rest_s = await _await_rest(run, leaves, pattern, ended)
     after = read_discard_counters(run.host, leaves)
     requested = requests = None
     if isinstance(before, DiscardCounters) and isinstance(after, DiscardCounters):
@@ -122,7 +122,7 @@ async def trim_and_wait(run: Run, action: Action, leaves: Sequence[str], pattern
     return TrimOutcome(claimed_bytes(applied.value), applied.value, requested, requests, rest_s)
 
 
-async def _wait_for_rest(run: Run, leaves: Sequence[str], pattern: TrimPattern, ended: float) -> float | None:
+async def _await_rest(run: Run, leaves: Sequence[str], pattern: TrimPattern, ended: float) -> float | None:
     """Waits until for `rest_s` nothing is in flight and no discard comes, at most `settle_at_most_s`.
 
     Returns since when no discard came, seconds after fstrim's end; None where discards came to the last.

@@ -223,11 +223,11 @@ class StreamWorker:
             ("network", "in"): lambda: _do_in_pieces(partial(receive_into, connection), buffer),
             ("copy", "in"): lambda: self._receive_and_write(plain, connection),
             ("direct", "in"): lambda: self._receive_and_write(direct, connection),
-            ("splice", "in"): lambda: self._splice_chunk(connection.fileno(), plain, self._next_offset("in")),
+            ("splice", "in"): lambda: self._splice_chunk(connection.fileno(), plain, self._take_offset("in")),
         }
         return ways[job, direction]
 
-    def _next_offset(self, direction: Direction) -> int:
+    def _take_offset(self, direction: Direction) -> int:
         at = self._at[direction]
         self._at[direction] = (at + CHUNK) % self._bytes
         if at + CHUNK >= self._bytes:
@@ -255,12 +255,12 @@ class StreamWorker:
         self._behind = begin
 
     def _read_chunk(self, fd: int, buffer: mmap.mmap) -> None:
-        at = self._next_offset("out")
+        at = self._take_offset("out")
         if os.preadv(fd, [buffer], at) != CHUNK:
             raise MeasurementInvalid("the test file could not be read to its end")
 
     def _write_chunk(self, fd: int, buffer: mmap.mmap) -> None:
-        if os.pwritev(fd, [buffer], self._next_offset("in")) != CHUNK:
+        if os.pwritev(fd, [buffer], self._take_offset("in")) != CHUNK:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def _read_and_send(self, fd: int, connection: socket.socket) -> None:
@@ -280,7 +280,7 @@ class StreamWorker:
         self._write_chunk(fd, self._buffer)
 
     def _send_from_file(self, fd: int, connection: socket.socket) -> None:
-        at = self._next_offset("out")
+        at = self._take_offset("out")
         end = at + CHUNK
         while at < end:
             sent = os.sendfile(connection.fileno(), fd, at, end - at)

@@ -76,7 +76,7 @@ class ConditionsSurvey:
         spent = _times_spent_by_cpu(self._times, times)
         total = sum(t.total_s for t in spent.values())
         clock = read_frequency(self._host)
-        own = _own_seconds(after.processes, self._look.processes, own_pids)
+        own = _own_cpu_s(after.processes, self._look.processes, own_pids)
         tightest = min(self._quotas, key=lambda group: group.cores, default=None)
         reached = self._reached or most_throttled_quota(self._host, self._quotas)
         return CpuConditions(
@@ -110,7 +110,7 @@ def _times_spent_by_cpu(
     return {n: now.subtract_earlier(before[n]) for n, now in after.items() if n in before}
 
 
-def _own_seconds(after: dict[int, Process], before: dict[int, Process], own_pids: frozenset[int]) -> float:
+def _own_cpu_s(after: dict[int, Process], before: dict[int, Process], own_pids: frozenset[int]) -> float:
     def sum_seconds(processes: dict[int, Process]) -> float:
         return sum(process.own_s for pid, process in processes.items() if pid in own_pids)
 

@@ -194,7 +194,7 @@ async def test_a_stop_in_time_says_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 
     bench = RunnerBench(work)
     await bench.conduct()
-    bench.stops._report_if_late()
+    bench.stops._call_late_if_not_over()
     assert [note.text for note in bench.session.notes] == ["facts"]
 
 

@@ -86,7 +86,7 @@ def test_what_gave_no_answer_is_tried_again(tmp_path: Path, monkeypatch: pytest.
     pauses: list[float] = []
     answers = iter([UndoOutcome("failed", "no answer", stuck=True)] * 2)
     monkeypatch.setattr(effects, "revert_entry", lambda *arguments: next(answers, None) or revert(*arguments))
-    monkeypatch.setattr(supervisor, "_wait_for_goodbye_or_death", lambda _: False)
+    monkeypatch.setattr(supervisor, "_wait_and_has_said_goodbye", lambda _: False)
     monkeypatch.setattr("hostdx.app.undo.supervisor.signal.signal", lambda *_: None)
     monkeypatch.setattr("hostdx.app.undo.supervisor.os.dup2", lambda *_: None)
     monkeypatch.setattr("hostdx.app.undo.supervisor.sleep", pauses.append)
@@ -115,7 +115,7 @@ def test_goodbye_and_death(
         os.close(writer)
         signal.pause()
     if not pidfd:
-        monkeypatch.setattr(supervisor, "_open_pidfd", lambda _: None)  # kernels before 5.3
+        monkeypatch.setattr(supervisor, "_pidfd_or_none", lambda _: None)  # kernels before 5.3
         monkeypatch.setattr(supervisor, "POLL_S", 0.01)
     identity: ProcessIdentity = process_identity(runner)
     try:
@@ -125,7 +125,7 @@ def test_goodbye_and_death(
         else:
             os.close(writer)
             threading.Timer(0.1, os.kill, (runner, 9)).start()
-        assert supervisor._wait_for_goodbye_or_death(identity) is dismissed
+        assert supervisor._wait_and_has_said_goodbye(identity) is dismissed
     finally:
         os.dup2(stdin, 0)
         os.close(stdin)

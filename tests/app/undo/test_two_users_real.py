@@ -216,7 +216,7 @@ def test_a_users_claim_in_roots_name_is_nobodys(
     claim = tmp_path / "measuring.json"
     claim.write_text(f'{{"pid":{me.pid},"start":{me.start},"scenario":"null","since":"now"}}')
     os.chown(claim, USER, USER)
-    monkeypatch.setattr(locks, "_other_claims", lambda: [claim])
+    monkeypatch.setattr(locks, "_claims_of_other_users", lambda: [claim])
     monkeypatch.setattr(locks, "is_running_hostdx", lambda pid: True)
     locks.lock_measuring("null", "12:00:00 UTC", print).release_lock()
     assert capsys.readouterr().out == ""

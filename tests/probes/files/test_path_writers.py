@@ -65,7 +65,7 @@ def ask(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., PathWr
 
         monkeypatch.setattr(module.os, "getxattr", read_attribute)
         monkeypatch.setattr(module.os, "geteuid", lambda: 0)
-        monkeypatch.setattr(module, "_find_mount", lambda device: (fstype, options))
+        monkeypatch.setattr(module, "_mount_type_and_options", lambda device: (fstype, options))
         status = list(tmp_path.stat())
         status[0], status[4], status[5] = 0o040000 | mode, 0, gid
         return other_writers(os.stat_result(status), str(tmp_path))
@@ -128,7 +128,7 @@ def test_what_cannot_be_known_is_said(ask: Callable[..., PathWriters], folder: d
 def test_members_of_group_0_are_others(
     ask: Callable[..., PathWriters], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_list_members", lambda gid, primary: ["alice"])
+    monkeypatch.setattr(module, "_other_members", lambda gid, primary: ["alice"])
     assert "alice" in ask(mode=0o775).others
 
 

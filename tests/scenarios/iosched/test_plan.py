@@ -78,7 +78,7 @@ def test_a_host_that_switches_slowly_keeps_more_for_the_loads_behind(plan_setup)
     assert pace_factor_of(first.workload, blocks[:3], 999.0) == 0.0, "too few groups tell nothing"
     clock = FakeRun().clock
     shares = [
-        Iosched._share_seconds(TimeBudget(900.0, clock), [last, last], None, pace) for pace in (1.0, pace)
+        Iosched._job_seconds(TimeBudget(900.0, clock), [last, last], None, pace) for pace in (1.0, pace)
     ]  # type: ignore[arg-type]
     assert shares[0] - shares[1] == pytest.approx(0.5 * needed_seconds(last.workload))
 

@@ -64,7 +64,7 @@ def judge(
 
         write_parquet(judgement, parquet)
     if save_class is not None:
-        _save_class(save_class, judgement)
+        _save_class_without_outliers(save_class, judgement)
     if form == "json" or as_json:
         deliver_text("fleet", output, to_json_text(msgspec.to_builtins(judgement)) + "\n")
     elif form == "ndjson":
@@ -85,7 +85,7 @@ def judge(
     return 0
 
 
-def _save_class(name: str, judgement: FleetJudgement) -> None:
+def _save_class_without_outliers(name: str, judgement: FleetJudgement) -> None:
     """Of each node that is no outlier its first recording; a triage has no loads."""
     from hostdx.app.features.health import node_class
     from hostdx.app.recordings.reader import BrokenRecording, load_recording

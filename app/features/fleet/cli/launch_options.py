@@ -64,7 +64,7 @@ def make_campaign(scenario: str, options: dict[str, Json], values: Mapping[str, 
     if resume and output:
         raise Failure("fleet: give --resume or -o, not both", USAGE)
     if resume:
-        folder, head = _resume_folder(_absolute_path(resume), scenario, options, nodes)
+        folder, head = _started_folder_and_head(_absolute_path(resume), scenario, options, nodes)
     elif not nodes:
         raise Failure(
             "fleet: which nodes? -w node[001-200] or -w @group; `nodeset -LL` lists the groups", USAGE
@@ -106,7 +106,7 @@ def _make_folder(
     return FleetFolder.make_new(place, head), head
 
 
-def _resume_folder(
+def _started_folder_and_head(
     place: Path, scenario: str, options: dict[str, Json], nodes: Sequence[str]
 ) -> tuple[FleetFolder, FleetRunHead]:
     from hostdx.app.features.fleet.launch.engine import is_node_name

@@ -44,7 +44,7 @@ def _run(scenario: Scenario, _options: tuple[Option, ...], chosen: dict[str, Jso
     return report_and_get_exit_status(fleet, margin_of_options(chosen))
 
 
-def _extra_options() -> list[click.Parameter]:
+def _launch_options() -> list[click.Parameter]:
     return [
         *launch_parameters(),
         click.Option(
@@ -66,7 +66,7 @@ def _extra_options() -> list[click.Parameter]:
 run: click.Group = ScenarioGroup(
     name="run",
     action=_run,
-    extra=_extra_options,
+    extra=_launch_options,
     help="Run a scenario on many nodes: their plans first, agreed to in groups; then each measures itself; the ones "
     "that differ are measured again beside peers. Needs only Python 3.11 on the nodes. Ctrl-C ends all runs with their "
     "changes undone; --resume takes the rest up again.",

@@ -195,7 +195,7 @@ class AgentCommand:
             for ready in select.select(sorted(watched), [], [], 1.0)[0]:
                 data = os.read(ready, CHUNK)
                 if ready == out.fileno():
-                    self._hand_output_on(data)
+                    self._pass_on_or_stop(data)
                 elif ready == err.fileno():
                     self._last_words = (self._last_words + data)[-MAX_LAST_WORDS_BYTES:]
                 elif ready == wake_fd or not data:
@@ -216,7 +216,7 @@ class AgentCommand:
             return {"left": self._process.pid, "said": self._last_words_text()}
         return {"exit": status, "said": self._last_words_text(), "cut": self._left < 0}
 
-    def _hand_output_on(self, data: bytes) -> None:
+    def _pass_on_or_stop(self, data: bytes) -> None:
         self._left -= len(data)
         # our last word begins a line, also where the output was cut within one
         if not data and not self._fresh:

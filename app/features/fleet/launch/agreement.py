@@ -48,14 +48,14 @@ def read_plan(path: Path, scenario: str, exit_status: int) -> tuple[Plan | None,
     return plan, "answered", ""
 
 
-class _Refusal(msgspec.Struct):
+class _PlanRefusal(msgspec.Struct):
     refusal: str
 
 
 def _read_refusal(path: Path) -> str:
     """Of a plan that was not made: there is nothing else in it."""
     try:
-        return msgspec.json.decode(read_trusted_file(path, MAX_PLAN_BYTES), type=_Refusal).refusal
+        return msgspec.json.decode(read_trusted_file(path, MAX_PLAN_BYTES), type=_PlanRefusal).refusal
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OSError):
         return ""
 
@@ -65,10 +65,10 @@ def group_plans_to_consent(plans: Mapping[str, Plan]) -> list[ConsentGroup]:
     alike: dict[bytes, list[str]] = {}
     for node, plan in plans.items():
         if plan.needs_consent:
-            changes = [msgspec.structs.replace(action, old=None) for action in _asking_actions(plan)]
+            changes = [msgspec.structs.replace(action, old=None) for action in _actions_needing_consent(plan)]
             alike.setdefault(encode(changes, order="deterministic"), []).append(node)
     return [
-        _plan_group(nodes, [_asking_actions(plans[node]) for node in nodes])
+        _group_with_old_values(nodes, [_actions_needing_consent(plans[node]) for node in nodes])
         for nodes in sorted(alike.values(), key=len, reverse=True)
     ]
 
@@ -102,13 +102,13 @@ def consent_group_lines(group: ConsentGroup, fold: Callable[[Iterable[str]], str
             yield f"    risk: {change.action.risk[:_WORDS]}"
 
 
-def _asking_actions(plan: Plan) -> list[Action]:
+def _actions_needing_consent(plan: Plan) -> list[Action]:
     return [action for action in plan.actions if action.needs_consent]
 
 
-def _plan_group(nodes: Sequence[str], asked: Sequence[Sequence[Action]]) -> ConsentGroup:
+def _group_with_old_values(nodes: Sequence[str], actions_by_node: Sequence[Sequence[Action]]) -> ConsentGroup:
     changes = []
-    for actions in zip(*asked, strict=True):
+    for actions in zip(*actions_by_node, strict=True):
         old: dict[str, list[str]] = {}
         for node, action in zip(nodes, actions, strict=True):
             old.setdefault(action.old or "", []).append(node)

@@ -47,7 +47,7 @@ class NodeWire(Protocol):
     def abort(self) -> None: ...
 
 
-class _Word(msgspec.Struct):
+class _AgentMessage(msgspec.Struct):
     """What the node's shell and the agent say; each word has its own fields."""
 
     shell: int = 0
@@ -67,7 +67,7 @@ class _Word(msgspec.Struct):
         return bool(self.absent or self.left or self.trouble or self.exit is not None)
 
 
-_words = msgspec.json.Decoder(_Word)
+_words = msgspec.json.Decoder(_AgentMessage)
 
 
 class NodeCall:
@@ -93,7 +93,7 @@ class NodeCall:
         self._stop_s: float | None = None
         self._file = -1
         self._bytes = 0
-        self._last: _Word | None = None
+        self._last: _AgentMessage | None = None
         self._stderr = b""
         self._verdict: tuple[AnswerState, str] | None = None
         self._wire: NodeWire | None = None
@@ -142,10 +142,10 @@ class NodeCall:
             return
         if line.startswith(MARK):
             self._sign_s = self._now()
-            self._take_word(line.removeprefix(MARK))
+            self._take_message(line.removeprefix(MARK))
         elif self._phase == "running":
             self._sign_s = self._now()
-            self._keep_line(line)
+            self._write_answer_line(line)
         else:
             self._bytes += len(line)  # a login that greets
             if self._bytes > MAX_STDERR_BYTES * 16:
@@ -187,7 +187,7 @@ class NodeCall:
             if self._file >= 0:
                 os.close(self._file)
                 self._file = -1
-            state, reason = self._verdict or self._end_state(ssh_status)
+            state, reason = self._verdict or self._final_state_and_reason(ssh_status)
             self._phase = "over"
             is_answered = state == "answered"
             if not is_answered:
@@ -206,9 +206,9 @@ class NodeCall:
         most_s = self.errand.silence_s if self._bytes else max(START_S, self.errand.silence_s)
         return SIGNS_S.get(self._phase, most_s)
 
-    def _take_word(self, text: bytes) -> None:
+    def _take_message(self, text: bytes) -> None:
         try:
-            word: _Word = _words.decode(text)
+            word: _AgentMessage = _words.decode(text)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             self._give_up("rubbish", "its answer is not valid JSON")
             return
@@ -230,7 +230,7 @@ class NodeCall:
         elif word.is_last:
             self._last = word
 
-    def _keep_line(self, line: bytes) -> None:
+    def _write_answer_line(self, line: bytes) -> None:
         self._bytes += len(line) + 1
         if self._bytes > self.errand.most_bytes:
             self._give_up("rubbish", f"answers with more than {format_size(self.errand.most_bytes)}")
@@ -250,12 +250,12 @@ class NodeCall:
         if self._wire is not None:
             self._wire.abort()
 
-    def _end_state(self, status: int | None) -> tuple[AnswerState, str]:
+    def _final_state_and_reason(self, status: int | None) -> tuple[AnswerState, str]:
         word, stderr = self._last, _last_line(self._stderr)
         if self._phase == "waiting":
             return "interrupted", "not started"
         if word is None:
-            return self._cut_off_state(status, stderr)
+            return self._state_without_message(status, stderr)
         if word.absent:
             return "no_python", "no Python from 3.11 on was found; name one with --python"
         if word.trouble:
@@ -271,7 +271,7 @@ class NodeCall:
             ) or f"exit status {word.exit}, no answer"
         return self._judge(self._into, word.exit or 0)
 
-    def _cut_off_state(self, status: int | None, stderr: str) -> tuple[AnswerState, str]:
+    def _state_without_message(self, status: int | None, stderr: str) -> tuple[AnswerState, str]:
         """Without a last word of the agent's."""
         if self._stop_s is not None:
             return "interrupted", "the connection ended before it said that it stopped"

@@ -74,28 +74,28 @@ class FleetCampaign:
         return self._answers.get((node, round))
 
     def answered_nodes(self, round: int = 0) -> list[str]:
-        return [node for node in self.head.nodes if self._answer_state(node, round) == "answered"]
+        return [node for node in self.head.nodes if self._state_or_empty(node, round) == "answered"]
 
     def unanswered_nodes(self, nodes: Iterable[str], round: int) -> list[str]:
         """Those without an answer yet: of an earlier start, what was answered stands."""
-        return [node for node in nodes if self._answer_state(node, round) != "answered"]
+        return [node for node in nodes if self._state_or_empty(node, round) != "answered"]
 
     def triage_nodes(self, *, ask_programs: bool = False) -> None:
         """Every node's triage. `ask_programs`: the nodes ask their own programs, too."""
-        errand = self._reading_order((TRIAGE, "--json", *(["--programs"] if ask_programs else [])))
-        self._make_calls(
+        errand = self._order_to_read((TRIAGE, "--json", *(["--programs"] if ask_programs else [])))
+        self._call_nodes(
             "triage",
             self.unanswered_nodes(self.head.nodes, 0),
             0,
             lambda _node: errand,
             self.manner.fanout,
-            _triage_state,
+            _triage_state_and_reason,
         )
 
     def fetch_plans(self, nodes: Sequence[str], arguments: Sequence[str], round: int = 0) -> dict[str, Plan]:
         """Return what each node would do. One that has no plan has its answer."""
         plans_by_node: dict[str, Plan] = {}
-        errand = self._reading_order(("plan", self.head.scenario, *arguments, "--json"))
+        errand = self._order_to_read(("plan", self.head.scenario, *arguments, "--json"))
         place = self.folder.path / "plans"
 
         def call(node: str) -> NodeCall:
@@ -171,23 +171,23 @@ class FleetCampaign:
             )
 
         def judge(path: Path, _status: int) -> tuple[AnswerState, str]:
-            return _recording_state(path, self.head.scenario)
+            return _recording_state_and_reason(path, self.head.scenario)
 
         shared_name = "measurement" if round == 0 else f"retest {round}"
-        self._make_calls(shared_name, nodes, round, errand_for, at_once, judge)
+        self._call_nodes(shared_name, nodes, round, errand_for, at_once, judge)
 
-    def _reading_order(self, argv: tuple[str, ...]) -> NodeOrder:
+    def _order_to_read(self, argv: tuple[str, ...]) -> NodeOrder:
         most_s = self.manner.most_s or LOOK_S
         return structs.replace(  # what it says comes at its end
             self._errand, argv=argv, most_bytes=MAX_LOOK_BYTES, most_s=most_s, silence_s=most_s
         )
 
-    def _make_calls(
+    def _call_nodes(
         self,
         stage_name: str,
         nodes: Sequence[str],
         round: int,
-        errand: Callable[[str], NodeOrder],
+        order_of: Callable[[str], NodeOrder],
         at_once: int,
         judge: Callable[[Path, int], tuple[AnswerState, str]],
     ) -> None:
@@ -195,7 +195,7 @@ class FleetCampaign:
         place = self.folder.answer_path
         recording = self.head.scenario != TRIAGE
         calls = [
-            NodeCall(node, errand(node), place(node, round, recording=recording), judge, time.monotonic)
+            NodeCall(node, order_of(node), place(node, round, recording=recording), judge, time.monotonic)
             for node in nodes
         ]
         self._run_calls(stage_name, calls, round, at_once, self._racks)
@@ -207,7 +207,7 @@ class FleetCampaign:
             return
         self._stage_name, self._round, self._asked, self._done = stage_name, round, len(calls), 0
         self._engine.run_calls(calls, self.manner.fanout, at_once, racks)
-        self._report_progress()
+        self._print_progress()
 
     def _take_answer(self, answer: NodeAnswer) -> None:
         self._done += 1
@@ -220,15 +220,15 @@ class FleetCampaign:
         self._answers[answer.node, round] = line
         self.folder.append_answer(line)
 
-    def _answer_state(self, node: str, round: int) -> str:
+    def _state_or_empty(self, node: str, round: int) -> str:
         line = self._answers.get((node, round))
         return line.state if line is not None else ""
 
     def _show_progress(self) -> None:
         if time.monotonic() >= self._told_s + TOLD_EVERY_S:
-            self._report_progress()
+            self._print_progress()
 
-    def _report_progress(self) -> None:
+    def _print_progress(self) -> None:
         self._told_s = time.monotonic()
         print_note(f"{self._stage_name}: {self._done} of {count_noun(self._asked, 'node')} ended")
 
@@ -246,13 +246,13 @@ def unanswered_lines(campaign: FleetCampaign) -> Iterable[str]:
         yield f"{count_noun(len(nodes), 'node')} {state_words(state)}: {fold_nodes(nodes)}: {reason}"
 
 
-def _triage_state(path: Path, _status: int) -> tuple[AnswerState, str]:
+def _triage_state_and_reason(path: Path, _status: int) -> tuple[AnswerState, str]:
     """As the judgement reads it."""
     wrong = summarise_answer(path).wrong
     return ("rubbish", f"its document {wrong}") if wrong else ("answered", "")
 
 
-def _recording_state(path: Path, scenario: str) -> tuple[AnswerState, str]:
+def _recording_state_and_reason(path: Path, scenario: str) -> tuple[AnswerState, str]:
     """Return how the run ended, by a recording that is whole and of what was asked for."""
     began: ev.Began | None = None
     ended: ev.RunEnded | None = None

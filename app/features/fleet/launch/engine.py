@@ -130,14 +130,14 @@ class _KillsLingering(EngineClient):  # type: ignore[misc]
     def _close(self, abort: bool, timeout: bool) -> None:
         if self.popen is not None:
             if abort or wait_briefly(self.popen, GRACE_S) is None:
-                _kill_family(self.popen)
+                _kill_with_descendants(self.popen)
             # the kernel holds it: its status is what the kill will make it
             if wait_briefly(self.popen) is None:
                 self.popen.returncode = -signal.SIGKILL
         super()._close(abort, timeout)
 
 
-def _kill_family(popen: subprocess.Popen[bytes]) -> None:
+def _kill_with_descendants(popen: subprocess.Popen[bytes]) -> None:
     """Kill a connection with what it has started, as ssh its ProxyCommand, which would live on without it."""
     others = [pid for pid in process_with_descendants(Host(), popen.pid) if pid != popen.pid]
     popen.kill()
@@ -232,7 +232,7 @@ class _Connection(EventHandler):  # type: ignore[misc]
     def ev_written(self, _worker: ShellWorker, _node: str, _sname: str, size: int) -> None:
         self._out -= size
         self._call.restart_silence_clock()
-        self._write_more()
+        self._write_next_chunk()
 
     def ev_hup(self, _worker: ShellWorker, _node: str, rc: int | None) -> None:
         self._status = rc
@@ -244,7 +244,7 @@ class _Connection(EventHandler):  # type: ignore[misc]
         if self._tree:
             return
         self._rest = memoryview(bytes(self._rest) + data) if self._rest else memoryview(data)
-        self._write_more()
+        self._write_next_chunk()
 
     def end(self) -> None:
         self._rest = memoryview(b"")
@@ -257,7 +257,7 @@ class _Connection(EventHandler):  # type: ignore[misc]
         else:
             self._worker.abort()
 
-    def _write_more(self) -> None:
+    def _write_next_chunk(self) -> None:
         """The next part where the one before went out: a thousand copies of a bundle do not fit into memory."""
         if self._rest and self._out <= 0:
             part, self._rest = self._rest[:CHUNK], self._rest[CHUNK:]
@@ -324,7 +324,7 @@ class ConnectionEngine(EventHandler):  # type: ignore[misc]
         self._heard_s = time.monotonic()
         try:
             with handle_signals_by(self._on_signal), hold_back_signals():  # where a thread gets it
-                self._start_waiting()
+                self._start_waiting_calls()
                 if self._open:
                     self._task.resume()
         finally:
@@ -340,7 +340,7 @@ class ConnectionEngine(EventHandler):  # type: ignore[misc]
             if late_s > TICK_S:
                 call.discount_deaf_time(late_s)
             call.give_up_if_silent()
-        self._start_waiting()
+        self._start_waiting_calls()
         self._every()
         if self.tree and not self._open:
             self._task.abort()
@@ -358,7 +358,7 @@ class ConnectionEngine(EventHandler):  # type: ignore[misc]
         for call in list(self._open.values()):
             call.ask_to_stop()
 
-    def _start_waiting(self) -> None:
+    def _start_waiting_calls(self) -> None:
         busy = Counter(self._racks.get(node, "") for node in self._open)
         starting = 0 if self.tree else sum(call.is_starting for call in self._open.values())
         for rack, waiting in self._waiting.items():
@@ -380,4 +380,4 @@ class ConnectionEngine(EventHandler):  # type: ignore[misc]
     def _close_call(self, answer: NodeAnswer) -> None:
         if self._open.pop(answer.node, None) is not None:
             self._take_answer(answer)
-            self._start_waiting()
+            self._start_waiting_calls()

@@ -39,7 +39,7 @@ class NodeBundle(msgspec.Struct, frozen=True, kw_only=True):
 
 def make_node_bundle(shared_path: str) -> NodeBundle:
     """Raises Failure."""
-    path = Path(shared_path or read_env_variable(STARTED_AS) or _bundle_of_tree())
+    path = Path(shared_path or read_env_variable(STARTED_AS) or _cached_bundle_of_tree())
     try:
         data = read_trusted_file(path, MAX_BUNDLE_BYTES)
         manifest = json.loads(zipfile.ZipFile(io.BytesIO(data)).read("manifest.json"))
@@ -60,7 +60,7 @@ def make_node_bundle(shared_path: str) -> NodeBundle:
     )
 
 
-def _bundle_of_tree() -> Path:
+def _cached_bundle_of_tree() -> Path:
     """Of this very tree, kept for the next time; what older trees left goes."""
     place = make_private_dir(state_dir() / "bundles")
     path = place / f"hostdx-{__version__}-{_tree_stat_digest()}.pyz"

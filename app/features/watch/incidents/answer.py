@@ -50,8 +50,8 @@ def judge_book(book: IncidentBook, folder: Path, hours: Sequence[HourSummary] = 
                 severity="ok" if usual[incident].is_usual else finding.severity,
                 evidence=(
                     *finding.evidence,
-                    *_detail_evidence(book, incident, str(folder)),
-                    *_usual_evidence(usual[incident], folder),
+                    *_culprit_and_victim_evidence(book, incident, str(folder)),
+                    *_usual_hour_evidence(usual[incident], folder),
                 ),
             )
             for finding, incident in zip(findings, ordered, strict=False)
@@ -59,7 +59,7 @@ def judge_book(book: IncidentBook, folder: Path, hours: Sequence[HourSummary] = 
     return BookAnswer(str(folder), len(book.looks), book.unreadable, timeline, tuple(findings), first_s)
 
 
-def _usual_evidence(usual: UsualHour, folder: Path) -> list[Evidence]:
+def _usual_hour_evidence(usual: UsualHour, folder: Path) -> list[Evidence]:
     """Of fewer days than make an hour usual nothing is said."""
     if usual.days < MIN_DAYS:
         return []
@@ -73,7 +73,7 @@ def _usual_evidence(usual: UsualHour, folder: Path) -> list[Evidence]:
     ]
 
 
-def _detail_evidence(book: IncidentBook, incident: Incident, source: str) -> list[Evidence]:
+def _culprit_and_victim_evidence(book: IncidentBook, incident: Incident, source: str) -> list[Evidence]:
     evidence: list[Evidence] = []
     if (found := culprit_use(book.looks, incident)) is not None:
         process, share = found

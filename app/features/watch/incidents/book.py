@@ -55,7 +55,7 @@ class BookWriter:
     def append(self, look: HostLook | BlockedTasksLook) -> None:
         line = msgspec.json.encode(look) + b"\n"
         try:
-            self._open_segment(look.boot_s)
+            self._open_segment_of_hour(look.boot_s)
             end = os.fstat(self._fd).st_size
             if os.write(self._fd, line) != len(line):
                 os.ftruncate(self._fd, end)  # of a full disk: a part of a line
@@ -63,14 +63,14 @@ class BookWriter:
         except OSError:  # the file stays open: a new one for each lost look would use up the inodes
             self.lost += 1
 
-    def _open_segment(self, boot_s: float) -> None:
+    def _open_segment_of_hour(self, boot_s: float) -> None:
         """An hour of the time since boot, which no clock change moves."""
         hour = int(boot_s // HOUR_S)
         if hour == self._hour and self._fd >= 0:
             return
         self.close()
-        self._remove_oldest_segments()
-        name = f"looks-{time.time_ns():020d}-{_boot_name()}-{os.getpid()}.jsonl"
+        self._make_room_for_segment()
+        name = f"looks-{time.time_ns():020d}-{_short_boot_id()}-{os.getpid()}.jsonl"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         self._fd = os.open(self.folder / name, flags, 0o600)
         self._hour = hour
@@ -78,7 +78,7 @@ class BookWriter:
             with contextlib.suppress(OSError, Failure):
                 self._after_segment(self.folder)
 
-    def _remove_oldest_segments(self) -> None:
+    def _make_room_for_segment(self) -> None:
         """The newest segments stay, up to the limit, with room for one more."""
         room = self._max_bytes - self._max_bytes // 32
         for path in reversed(book_segments(self.folder)):
@@ -106,7 +106,7 @@ class IncidentBook(msgspec.Struct, frozen=True):
     unreadable: int = 0
 
 
-def _boot_name() -> str:
+def _short_boot_id() -> str:
     """The first characters of this boot's id: they stand in the names of its segments."""
     return boot_id()[:8] or "unknown"
 

@@ -13,7 +13,7 @@ _SINCE = re.compile(r"([1-9][0-9]{0,4})(m|h|d)")
 _SECONDS = {"m": 60, "h": 3600, "d": 86400}
 
 
-def _check_since(_context: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
+def _parse_since(_context: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
     if value is None:
         return None
     match = _SINCE.fullmatch(value)
@@ -34,7 +34,7 @@ def _check_since(_context: click.Context, _parameter: click.Parameter, value: st
     "--since",
     "since_s",
     metavar="TIME",
-    callback=_check_since,
+    callback=_parse_since,
     help="Show incidents of the last 90m, 12h or 2d.",
 )
 @click.option("--worst", is_flag=True, help="Show only the worst incident.")

@@ -98,7 +98,7 @@ class IncidentRecorder:
         before = self._read()
         next_look_s = self._clock() + LOOK_S
         while max_looks is None or max_looks > 0:
-            self._wait_until(next_look_s)
+            self._wait_for_look_or_pressure(next_look_s)
             now_s = self._clock()
             if now_s >= next_look_s:
                 after = self._read()
@@ -107,24 +107,24 @@ class IncidentRecorder:
                 before, next_look_s = after, max(next_look_s + LOOK_S, now_s)
                 max_looks = None if max_looks is None else max_looks - 1
                 if is_alarm(look):
-                    self._begin_close_looks(now_s)
+                    self._begin_close_looks_if_rested(now_s)
                 else:
                     self._rest_s = SHORT_REST_S
             if self._next_close_s <= now_s < self._close_until_s:
                 self._book.append(self._look())
                 self._next_close_s = now_s + CLOSE_STEP_S
 
-    def _wait_until(self, next_look_s: float) -> None:
+    def _wait_for_look_or_pressure(self, next_look_s: float) -> None:
         """For the next look, or the next close look, or for pressure."""
         now_s = self._clock()
         if now_s < self._close_until_s:
             self._sleep(max(0.0, min(next_look_s, self._next_close_s) - now_s))
         elif self._wait(max(0.0, next_look_s - now_s)):
-            self._begin_close_looks(self._clock())
+            self._begin_close_looks_if_rested(self._clock())
             if self._clock() >= self._close_until_s:  # looked closely a short time ago: pressure ends no wait
                 self._sleep(max(0.0, next_look_s - self._clock()))
 
-    def _begin_close_looks(self, now_s: float) -> None:
+    def _begin_close_looks_if_rested(self, now_s: float) -> None:
         if now_s - self._close_until_s >= self._rest_s:
             self._close_until_s, self._next_close_s, self._rest_s = now_s + CLOSE_S, now_s, REST_S
 

@@ -39,7 +39,7 @@ def incident_document(
                 period_text(incident, answer.timeline.times)
                 if answer.timeline is not None
                 else finding.title,
-                tuple(_finding_parts(finding)),
+                tuple(_title_and_incident_parts(finding)),
                 role=finding.severity,
             )
             for incident, finding in chosen
@@ -60,7 +60,7 @@ def _answer_text(chosen: Sequence[tuple[Incident, Finding]], at: str | None) -> 
     return f"No incident at {at}." if at is not None else "No incident."
 
 
-def _finding_parts(finding: Finding) -> Iterator[doc.Part]:
+def _title_and_incident_parts(finding: Finding) -> Iterator[doc.Part]:
     yield doc.paragraph_of(doc.Strong(finding.title))
     yield from incident_parts(finding)
 

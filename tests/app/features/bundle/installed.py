@@ -27,7 +27,7 @@ def needed_packages(names: list[str]) -> set[str]:
 def copy_installed(into: Path) -> list[Path]:
     """In place of pip's: the same names, tags and contents."""
     wheels = []
-    for name in sorted(needed_packages(build._needed_packages())):
+    for name in sorted(needed_packages(build._required_packages())):
         package = metadata.distribution(name)
         files = {
             str(f): f.locate() for f in package.files or () if ".." not in f.parts and f.suffix != ".pyc"

@@ -38,8 +38,8 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A hundredth of the files and a package of one file: a whole bundle takes half a second to unpack."""
     path = tmp_path_factory.mktemp("small") / "hostdx.pyz"
     with pytest.MonkeyPatch.context() as patched:
-        files = {name: data for name, data in build._own_files().items() if name in FILES}
-        patched.setattr(build, "_own_files", lambda: files)
+        files = {name: data for name, data in build._own_files_by_path().items() if name in FILES}
+        patched.setattr(build, "_own_files_by_path", lambda: files)
         patched.setattr(build, "fetch_wheels", fetch_small_package)
         path.write_bytes(build.build_portable_archive().data)
     path.chmod(0o755)

@@ -69,7 +69,7 @@ def test_a_directory_that_never_answers_ends_in_time(tmp_path: Path) -> None:
     place.mkdir()
     code = (
         "import sys, hostdx.app.features.health.check as c\n"
-        "c._check_mounts = lambda: []\n"
+        "c._hanging_mount_reasons = lambda: []\n"
         "from hostdx.app.cli.entry import run_command_line\n"
         "sys.exit(run_command_line(sys.argv[1:]))\n"
     )
@@ -156,7 +156,7 @@ def test_children_that_never_answer_nor_end_are_given_up(
         children.append(subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True))
         return children[-1]
 
-    monkeypatch.setattr(check, "_start_child", start_deaf_child)
+    monkeypatch.setattr(check, "_start_child_module", start_deaf_child)
     monkeypatch.setattr(check, "RULES_S", 1.0)
     write_class(tmp_path / "c.json", 8.0, 0.01)
     began = time.monotonic()

@@ -25,7 +25,7 @@ WITHOUT_RULES = """
 import sys
 import hostdx.app.features.health.check as check
 from hostdx.app.cli.entry import run_command_line
-check._check_rules = lambda *_: None
+check._add_rule_and_leftover_reasons = lambda *_: None
 sys.exit(run_command_line(sys.argv[1:]))
 """
 pytestmark = [

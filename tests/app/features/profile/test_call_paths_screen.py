@@ -90,7 +90,7 @@ async def test_a_box_that_calls_nothing_is_not_zoomed_into_and_names_stand_besid
         await keys(pilot, "Z", "z")
         icicle = app.screen.query_one(Icicle)
         names = "".join(
-            part for line in icicle._name_lines(icicle._boxes[icicle.at], 9, 38) for part, _ in line
+            part for line in icicle._callee_lines(icicle._boxes[icicle.at], 9, 38) for part, _ in line
         )
         assert "fsync" in names and "read" in names
         await keys(pilot, "down", "down", "enter")

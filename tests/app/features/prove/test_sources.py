@@ -97,16 +97,16 @@ def test_a_remedy_that_cannot_be_switched_offers_another_way(monkeypatch: pytest
 
     set_findings([finding(remedy=(), prove="storage", prove_options=("--dir", "/data"))])
     with pytest.raises(Failure, match="hostdx run storage --dir /data"):
-        command._choose_settings(Host(), "memory.swappiness", "")
+        command._keep_switchable(Host(), "memory.swappiness", "")
     set_findings([finding(remedy=())])
     with pytest.raises(Failure, match="hostdx baseline save"):
-        command._choose_settings(Host(), "memory.swappiness", "")
+        command._keep_switchable(Host(), "memory.swappiness", "")
 
 
 def test_without_a_load_none_is_guessed() -> None:
     choice = sources.SettingsChoice(settings=("sysctl:vm.swappiness=10",), finding="a.b|")
     with pytest.raises(Failure, match="--cmd"):
-        command._start_run(choice, ["--yes"], "plan")
+        command._run_or_plan_prove(choice, ["--yes"], "plan")
 
 
 def test_triage_says_what_the_newest_proof_gave() -> None:

@@ -197,9 +197,9 @@ def test_a_reboot_begins_again_and_the_time_between_is_no_incident(
         msgspec.structs.replace(look, boot_s=20.0 + n * STEP_S, wall_s=look.wall_s - (7200 if n < 50 else 0))
         for n, look in enumerate(looks[220:])
     ]
-    monkeypatch.setattr(book_module, "_boot_name", lambda: "aaaaaaaa")
+    monkeypatch.setattr(book_module, "_short_boot_id", lambda: "aaaaaaaa")
     write(folder, list(looks[:150]))
-    monkeypatch.setattr(book_module, "_boot_name", lambda: "bbbbbbbb")
+    monkeypatch.setattr(book_module, "_short_boot_id", lambda: "bbbbbbbb")
     write(folder, list(later_samples))
     book = read_book(folder)
     expected = [look.wall_s for look in looks[:150] + looks[220:]]

@@ -79,13 +79,13 @@ def test_the_nodes_ask_their_programs_where_that_is_wanted(
     from hostdx.app.features.fleet.launch.campaign import FleetCampaign
 
     orders: list[tuple[str, ...]] = []
-    make_order = FleetCampaign._reading_order
+    make_order = FleetCampaign._order_to_read
 
     def keep_order(campaign: FleetCampaign, words: tuple[str, ...]) -> object:
         orders.append(words)
         return make_order(campaign, words)
 
-    monkeypatch.setattr(FleetCampaign, "_reading_order", keep_order)
+    monkeypatch.setattr(FleetCampaign, "_order_to_read", keep_order)
     for programs in (False, True):
         make_campaign(fleet, TRIAGE, "n1", resumed=programs).triage_nodes(ask_programs=programs)
     assert orders == [(TRIAGE, "--json"), (TRIAGE, "--json", "--programs")]
@@ -167,7 +167,7 @@ def test_one_of_each_rack_at_a_time(
     plans = campaign.fetch_plans(campaign.head.nodes, [])
     measuring: list[Counter[str]] = []
     ready: list[Counter[str]] = []
-    fill = ConnectionEngine._start_waiting
+    fill = ConnectionEngine._start_waiting_calls
 
     def count_calls(self: ConnectionEngine) -> None:
         fill(self)
@@ -175,7 +175,7 @@ def test_one_of_each_rack_at_a_time(
         measuring.append(Counter(rack for node, rack in racks.items() if self._open[node].going))
         ready.append(Counter(racks.values()))
 
-    monkeypatch.setattr(ConnectionEngine, "_start_waiting", count_calls)
+    monkeypatch.setattr(ConnectionEngine, "_start_waiting_calls", count_calls)
     campaign.measure_nodes(0, plans, [])
     assert set(first_states(campaign).values()) == {"answered"} and len(first_states(campaign)) == 7
     assert max(max(counts.values()) for counts in measuring if counts) == (at_once or 1)
