@@ -132,7 +132,7 @@ class Hung:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.process = subprocess.Popen(["sleep", "600"])
-        self._write_claim = attribute.write_attribute
+        self._write = attribute.write_attribute
         monkeypatch.setattr(attribute, "write_attribute", self.write)
         monkeypatch.setattr(changes_module, "END_S", 0.0)
         self.hangs = True
@@ -141,7 +141,7 @@ class Hung:
         if self.hangs:
             self.hangs = False
             raise AttributeTrouble(errno.ETIMEDOUT, "the device is stuck", process_identity(self.process.pid))
-        return self._write_claim(*arguments)
+        return self._write(*arguments)
 
     def finishes(self, path: Path, text: str) -> None:
         """The device answers: what it had begun happens, and it is gone."""

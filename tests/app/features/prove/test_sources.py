@@ -97,10 +97,10 @@ def test_a_remedy_that_cannot_be_switched_offers_another_way(monkeypatch: pytest
 
     set_findings([finding(remedy=(), prove="storage", prove_options=("--dir", "/data"))])
     with pytest.raises(Failure, match="hostdx run storage --dir /data"):
-        command._keep_switchable(Host(), "memory.swappiness", "")
+        command._choose_settings(Host(), "memory.swappiness", "")
     set_findings([finding(remedy=())])
     with pytest.raises(Failure, match="hostdx baseline save"):
-        command._keep_switchable(Host(), "memory.swappiness", "")
+        command._choose_settings(Host(), "memory.swappiness", "")
 
 
 def test_without_a_load_none_is_guessed() -> None:
