@@ -26,7 +26,7 @@ def baseline_and_variant_values(
 ) -> tuple[float | None, float | None]:
     """Return the values of baseline and variant: variant / baseline is the verdict's effect. None
     where they do not fit to it."""
-    values = _load_values(session, verdict.workload, verdict.metric)
+    values = _variant_values(session, verdict.workload, verdict.metric)
     if verdict.ratio is None:
         return values.get(verdict.baseline), values.get(verdict.variant)
     return values_of_pair(values, verdict, session.metric_of(verdict).sign) or (None, None)
@@ -34,13 +34,13 @@ def baseline_and_variant_values(
 
 def with_difference_of_values(session: RunSession, verdict: ev.RunVerdict) -> ev.RunVerdict:
     """Return the verdict with the difference of these values; as recorded where the recording has no values."""
-    values, sign = _load_values(session, verdict.workload, verdict.metric), session.metric_of(verdict).sign
+    values, sign = _variant_values(session, verdict.workload, verdict.metric), session.metric_of(verdict).sign
     return with_value_delta(verdict, values_of_pair(values, verdict, sign), sign) if values else verdict
 
 
 def variant_value(session: RunSession, workload: str, metric: str, variant: str) -> float | None:
     """Return a variant's value as it stands beside the verdicts about it; None where no verdict is about it."""
-    return _load_values(session, workload, metric).get(variant)
+    return _variant_values(session, workload, metric).get(variant)
 
 
 def counted_values(session: RunSession, workload: str, metric: str, variant: str) -> list[float]:
@@ -93,7 +93,7 @@ def medians_apart_from_effect(session: RunSession, verdict: ev.RunVerdict) -> fl
     return abs(quotient - 1)
 
 
-def _load_values(session: RunSession, workload: str, metric: str) -> dict[str, float]:
+def _variant_values(session: RunSession, workload: str, metric: str) -> dict[str, float]:
     """Return the value of each variant: the median of its groups where no verdict about it has an effect."""
 
     def compute_variant_values() -> dict[str, float]:

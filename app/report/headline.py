@@ -281,7 +281,7 @@ def _clearest_verdict_and_sentence(
         for v in changed
         if (v.baseline, v.variant, v.is_slower) == (worst.baseline, worst.variant, worst.is_slower)
     ]
-    sentence = verdict_sentence(session, worst) if len(same) < 2 else _range_text(session, worst, same)
+    sentence = verdict_sentence(session, worst) if len(same) < 2 else _extremes_text(session, worst, same)
     gains = [v for v in changed if v.is_faster and v.variant == worst.variant]
     if losses and gains:
         best = max(gains, key=log_effect_size)
@@ -290,7 +290,7 @@ def _clearest_verdict_and_sentence(
     return worst, sentence
 
 
-def _range_text(session: RunSession, worst: ev.RunVerdict, same: list[ev.RunVerdict]) -> str:
+def _extremes_text(session: RunSession, worst: ev.RunVerdict, same: list[ev.RunVerdict]) -> str:
     """`B (/data) is slower than A (/scratch) in 5 of 6 loads, 2.5 × (synced write) to 75 × (stream read);
     no material difference: create/stat/delete; this holds for this stack`."""
     least = min(same, key=log_effect_size)

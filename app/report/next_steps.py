@@ -133,7 +133,7 @@ def _steps_after_undecided(answer: RunAnswer) -> Steps | None:
     long = SAYS.text("too-long", seconds=sum(needed)) if is_reckoned else ""
     return (
         _suggest_own_command_again(session, "quieter", long=long),
-        *_coarser_step(session, undecided),
+        *_wider_margin(session, undecided),
         smallest,
     )
 
@@ -274,7 +274,7 @@ def _suggest_more_write_bytes(session: RunSession, verdicts: Sequence[ev.RunVerd
     )
 
 
-def _coarser_step(session: RunSession, undecided: Sequence[ev.RunVerdict]) -> tuple[SuggestedStep, ...]:
+def _wider_margin(session: RunSession, undecided: Sequence[ev.RunVerdict]) -> tuple[SuggestedStep, ...]:
     """The same run with a margin that its intervals would lie in: decided in the same time, as coarsely as it says."""
     ends = [end for v in undecided for end in v.ci95 or (0.0, math.inf)]
     farthest = max((max(end, 1 / end) if end > 0 else math.inf for end in ends), default=math.inf) - 1

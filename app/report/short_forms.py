@@ -14,7 +14,7 @@ MIN_ROWS = 8  # of a table that is cut
 
 def cut_to_first_page(document: doc.ReportDocument, whole_command: str) -> doc.ReportDocument:
     """Return the report without its appendix, and at the end the command for the whole report."""
-    return _append_note(
+    return _add_left_out(
         document, [s for s in document.sections if not s.appendix], ["the appendix"], whole_command
     )
 
@@ -29,7 +29,7 @@ def shorten_document(document: doc.ReportDocument, whole_command: str) -> doc.Re
     first = _fit_to_page([section for section in document.sections if not section.appendix])
     appendix = [section for section in document.sections if section.appendix]
     lengths = {n: _count_lines(section_blocks(section)) + 1 for n, section in enumerate(appendix)}
-    room = MAX_LINES - _count_lines(markdown_blocks(_append_note(document, first, ["…"], whole_command))) - 2
+    room = MAX_LINES - _count_lines(markdown_blocks(_add_left_out(document, first, ["…"], whole_command))) - 2
     shown_sections = set[int]()
     for n, length in sorted(lengths.items(), key=lambda entry: entry[1]):
         if length <= room:
@@ -41,10 +41,10 @@ def shorten_document(document: doc.ReportDocument, whole_command: str) -> doc.Re
         if n not in shown_sections
     ]
     shown = [section for n, section in enumerate(appendix) if n in shown_sections]
-    return _append_note(document, [*first, *shown], left_out, whole_command)
+    return _add_left_out(document, [*first, *shown], left_out, whole_command)
 
 
-def _append_note(
+def _add_left_out(
     document: doc.ReportDocument,
     sections: Iterable[doc.ReportSection],
     left_out: list[str],

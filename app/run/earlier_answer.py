@@ -23,7 +23,7 @@ def _finished_runs(host: str, is_wanted_scenario: Callable[[str], bool]) -> list
     ]
 
 
-def _read_sessions(runs: Iterable[ListedRecording]) -> Iterator[tuple[ListedRecording, RunSession]]:
+def _load_readable(runs: Iterable[ListedRecording]) -> Iterator[tuple[ListedRecording, RunSession]]:
     """What cannot be read is left out."""
     for listed_run in runs:
         try:
@@ -34,7 +34,7 @@ def _read_sessions(runs: Iterable[ListedRecording]) -> Iterator[tuple[ListedReco
 
 def resolution_sentence(host_name: str) -> str:
     """The answer of this host's last finished run that tells it, in one sentence; "" where there is none."""
-    for listed_run, session in _read_sessions(
+    for listed_run, session in _load_readable(
         _finished_runs(host_name, lambda id: card_of(id).role == "resolution")
     ):
         if sentence := next((result.quote for result in session.results.values() if result.quote), ""):
@@ -45,7 +45,7 @@ def resolution_sentence(host_name: str) -> str:
 def read_rates_alone() -> dict[str, Fact]:
     """Return what disks and cards of this host gave alone, in its newest finished run that tells it, by their names."""
     finished_runs = _finished_runs(os.uname().nodename, lambda id: card_of(id).rates)
-    for listed_run, session in _read_sessions(
+    for listed_run, session in _load_readable(
         sorted(finished_runs, key=lambda item: item.wall, reverse=True)
     ):
         source = f"{listed_run.scenario} run of {listed_run.wall}"
@@ -64,7 +64,7 @@ def read_proved_remedies() -> dict[str, Fact]:
     newest_runs = sorted(finished_runs, key=lambda item: item.wall)[-MAX_EARLIER_RUNS:]
     return {
         key: Fact(key, "proved", f"proved on {listed_run.wall[:10]}: {words}", f"{listed_run.path.stem}")
-        for listed_run, session in _read_sessions(newest_runs)
+        for listed_run, session in _load_readable(newest_runs)
         for result in session.results.values()
         for key, words in result.proofs.items()
     }
@@ -73,7 +73,7 @@ def read_proved_remedies() -> dict[str, Fact]:
 def earlier_results(scenario: str, kind: type[AResult]) -> Sequence[tuple[str, AResult]]:
     """Of the newest finished runs of one scenario on this host, the oldest first; what cannot be read is left out."""
     own = _finished_runs(os.uname().nodename, lambda id: id == scenario)
-    newest_sessions = _read_sessions(sorted(own, key=lambda listed_run: listed_run.wall)[-MAX_EARLIER_RUNS:])
+    newest_sessions = _load_readable(sorted(own, key=lambda listed_run: listed_run.wall)[-MAX_EARLIER_RUNS:])
     named_results = (
         (newest_run.path.stem, session.find_result(kind)) for newest_run, session in newest_sessions
     )

@@ -125,7 +125,7 @@ class CallChainFold:
         for record in records:
             if isinstance(record, SampleRecord):
                 if self.maps.is_of_command(record.pid):
-                    self._add_seconds(ON, self.maps.stack_of(record), self._tick_s)
+                    self._add_or_drop(ON, self.maps.stack_of(record), self._tick_s)
                     self._sighted.append((record.tid, record.at_ns))
             elif isinstance(record, LostRecord):
                 self.lost += record.records
@@ -170,9 +170,9 @@ class CallChainFold:
             self._away[tid] = away._replace(at_ns=at_ns, back=True)
 
     def _add_time_away(self, away: _ThreadAway, until_ns: int) -> None:
-        self._add_seconds(away.kind, away.stack, max(0, until_ns - max(away.at_ns, self._began_ns)) / 1e9)
+        self._add_or_drop(away.kind, away.stack, max(0, until_ns - max(away.at_ns, self._began_ns)) / 1e9)
 
-    def _add_seconds(self, kind: str, stack: Stack, seconds: float) -> None:
+    def _add_or_drop(self, kind: str, stack: Stack, seconds: float) -> None:
         key = (kind, stack)
         if key in self.seconds or len(self.seconds) < MAX_STACKS:
             self.seconds[key] = self.seconds.get(key, 0.0) + seconds

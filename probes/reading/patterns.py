@@ -81,7 +81,7 @@ class LineIndex:
         """
         if not words:
             return range(len(self.lines))
-        there = [self._find_word(word) for word in words if self._parts_of(word) <= self._three_letter_parts]
+        there = [self._lines_with(word) for word in words if self._parts_of(word) <= self._three_letter_parts]
         return sorted(frozenset().union(*there))
 
     @cached_property
@@ -94,7 +94,7 @@ class LineIndex:
         for it takes a tenth of a search."""
         return frozenset([text[at : at + 3] for at in range(len(text) - 2)])
 
-    def _find_word(self, word: str) -> frozenset[int]:
+    def _lines_with(self, word: str) -> frozenset[int]:
         """A word may lie over the end of a line: then it is found in the line where it begins, which does no harm."""
         numbers = self._numbers_by_word.get(word)
         if numbers is None:

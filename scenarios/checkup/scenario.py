@@ -79,18 +79,13 @@ def samples_of_event(part: str, plan: Plan | None, event: ev.AnyEvent, now_s: fl
         ev.SampleTaken(
             t=now_s,
             series=f"{part}: {load.title}",
-            variant=_name_if_several(values, variant),
+            variant=variant if len(values) > 1 else "",
             block=blocks[0].index,
             value=fmean(own),
             unit=metric.unit,
         )
         for variant, own in values.items()
     ]
-
-
-def _name_if_several(values: Mapping[str, object], variant: str) -> str:
-    """Return an empty name for the only variant: there is none to be told from."""
-    return variant if len(values) > 1 else ""
 
 
 BUDGET_S = 300.0

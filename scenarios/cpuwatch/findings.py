@@ -64,7 +64,7 @@ def cpuwatch_findings(
     over = wanted.low > expect * OVER_SPEAKS
     text_name = "no-more" if not over else "would-use" if cores.low <= expect * OVER_SPEAKS else "over"
     fields = {
-        "asked": _cores_text(expect),
+        "asked": units.count_noun(expect, "core"),
         "wanted": _cores_with_range(wanted),
         "used": _cores_with_range(cores),
         "gets": f"{cores.estimate:.2f}",
@@ -152,7 +152,7 @@ def _lower_priority_remedy(host: Host, job: WatchedJob) -> Remedy:
 
 
 def _wait_findings(
-    host: Host, usable: UsableCpus, job: WatchedJob, uses: Sequence[JobUse], expect: float, over: bool
+    host: Host, usable: UsableCpus, job: WatchedJob, uses: Sequence[JobUse], expect: float, exceeds: bool
 ) -> Iterator[Finding]:
     mean = _mean_waiting([use.waited for use in uses])
     if mean is not None and mean >= WAIT_SPEAKS:
@@ -161,10 +161,10 @@ def _wait_findings(
             job=job.words,
             mean=f"{mean:.1f}",
             mean2=f"{mean:.2f}",
-            remedy=() if over or job.has_ended else _pin_to_free_cpus(host, usable, expect, job),
+            remedy=() if exceeds or job.has_ended else _pin_to_free_cpus(host, usable, expect, job),
         )
     mean = _mean_waiting([use.others_waited for use in uses])
-    if over and mean is not None and mean >= WAIT_SPEAKS:
+    if exceeds and mean is not None and mean >= WAIT_SPEAKS:
         yield SAYS.finding("others", mean=f"{mean:.1f}", mean2=f"{mean:.2f}")
 
 
@@ -260,10 +260,6 @@ def _range_text(cores: EstimateWithInterval) -> str:
     if math.isinf(cores.high):
         return "read over one second, no interval"
     return f"95 % CI {max(0.0, cores.low):.2f} to {cores.high:.2f}"
-
-
-def _cores_text(count: float) -> str:
-    return units.count_noun(count, "core")
 
 
 def _mean_spread(values: Sequence[float]) -> EstimateWithInterval:

@@ -80,7 +80,7 @@ class QueueFileTracker:
                 findings.append(_not_restored_finding(leaf, before, now, own_paths, leaf in self._failed))
             # a write that hangs shows the old value, until it happens
             if not different and leaf not in self._failed:
-                findings.append(_restored_finding(leaf, len(before)))
+                findings.append(SAYS.finding("restored", subject=leaf, files=len(before)))
         return findings
 
 
@@ -107,10 +107,6 @@ def describe_changes(old: Mapping[str, str], new: Mapping[str, str], changed: se
         f"{path}: was {old.get(path, 'not there')!r}, is {new.get(path, 'not there')!r}"
         for path in sorted(changed)
     )
-
-
-def _restored_finding(leaf: str, files: int) -> Finding:
-    return SAYS.finding("restored", subject=leaf, files=files)
 
 
 def _changed_meanwhile_finding(leaf: str, change_lines: Sequence[str], reasons: Sequence[str]) -> Finding:

@@ -100,7 +100,7 @@ def watch(
     if incidents:
         if night:
             raise click.UsageError("--night and --incidents: choose one")
-        return _serve_incidents(install=install, remove=remove, units=units, yes=yes, dry_run=dry_run)
+        return _install_or_record(install=install, remove=remove, units=units, yes=yes, dry_run=dry_run)
     from hostdx.app.features.watch.battery import NightSettings
     from hostdx.app.features.watch.openmetrics import SUFFIX
 
@@ -117,7 +117,7 @@ def watch(
         from hostdx.app.features.watch.timer import WatchTimer
 
         check_directories(wanted)
-        return _install_units(WatchTimer(at=at, wanted=wanted), yes=yes, dry_run=dry_run, only_print=units)
+        return _install_or_show(WatchTimer(at=at, wanted=wanted), yes=yes, dry_run=dry_run, only_print=units)
     if remove:
         return _remove_and_get_status()
     if night:
@@ -125,7 +125,7 @@ def watch(
     return _print_status()
 
 
-def _install_units(units: InstallableUnits, *, yes: bool, dry_run: bool, only_print: bool) -> int:
+def _install_or_show(units: InstallableUnits, *, yes: bool, dry_run: bool, only_print: bool) -> int:
     from hostdx.app.features.watch.timer import check_program_is_safe, has_systemd, install_units, units_text
 
     if os.geteuid() == 0:
@@ -169,7 +169,7 @@ def _record_until_stopped() -> int:
     return 0
 
 
-def _serve_incidents(*, install: bool, remove: bool, units: bool, yes: bool, dry_run: bool) -> int:
+def _install_or_record(*, install: bool, remove: bool, units: bool, yes: bool, dry_run: bool) -> int:
     """Without `install`, `remove` and `units` the book is recorded."""
     from hostdx.app.features.watch.incidents.recorder import REMOVE, IncidentService
 
@@ -177,7 +177,7 @@ def _serve_incidents(*, install: bool, remove: bool, units: bool, yes: bool, dry
         return _remove_and_get_status(REMOVE)
     if not install and not units:
         return _record_until_stopped()
-    return _install_units(IncidentService(), yes=yes, dry_run=dry_run, only_print=units)
+    return _install_or_show(IncidentService(), yes=yes, dry_run=dry_run, only_print=units)
 
 
 def _remove_and_get_status(remove_command: str | None = None) -> int:

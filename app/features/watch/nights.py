@@ -75,11 +75,11 @@ class NightsFolder:
 
     def read_runs(self) -> list[NightRun]:
         """Of every recording, from the index where it has it."""
-        return [entry.run for entry in self._read_entries().values()]
+        return [entry.run for entry in self._cached_entries().values()]
 
     def write_index(self) -> None:
         """Writes the index anew, in one step. Raises Failure."""
-        write_bytes("watch", str(self.folder / INDEX), 0o600, encode(_Index(SCHEMA, self._read_entries())))
+        write_bytes("watch", str(self.folder / INDEX), 0o600, encode(_Index(SCHEMA, self._cached_entries())))
 
     def next_recording_path(self, stamp: str, *, again: bool) -> Path:
         """`stamp`: 20261124T013000Z. `again`: once more in the last night. Raises Failure."""
@@ -105,7 +105,7 @@ class NightsFolder:
             store.delete_recording_and_parts(path)
         return removed
 
-    def _read_entries(self) -> dict[str, _CachedRun]:
+    def _cached_entries(self) -> dict[str, _CachedRun]:
         indexed = self._read_index()
         entries: dict[str, _CachedRun] = {}
         before: Path | None = None  # the last measured one

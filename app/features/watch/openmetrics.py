@@ -29,7 +29,7 @@ def _metric_lines(history: HostHistory, last: str) -> Iterator[str]:
         ),
         ("baselines", "Whole baselines on record.", history.baselines),
         ("slower_loads", "Loads that are slower than the baseline.", slower),
-        ("last_measured_timestamp_seconds", "Start of the last measured night.", _last_measured(history)),
+        ("last_measured_timestamp_seconds", "Start of the last measured night.", _last_night_s(history)),
     ):
         yield from gauge_lines(f"hostdx_watch_{name}", says, [({}, value)] if value is not None else [])
     states: list[Sample] = [({"state": state}, int(state == last)) for state in STATES if last]
@@ -53,7 +53,7 @@ def _load_labels(load: LoadNights) -> dict[str, str]:
     return {name: value for name, value in labels.items() if value}
 
 
-def _last_measured(history: HostHistory) -> float | None:
+def _last_night_s(history: HostHistory) -> float | None:
     wall = next((night.wall for night in reversed(history.nights) if night.state == "measured"), "")
     try:
         return datetime.fromisoformat(wall.replace("Z", "+00:00")).timestamp()

@@ -160,7 +160,7 @@ def lacking_values_note(session: RunSession, *, appendix: bool = False) -> str:
 
 def verdicts_table(session: RunSession, *, narrow: bool = False, appendix: bool = False) -> Table | None:
     """None where nothing was compared. `narrow`: units in few letters, no difference by its margin, no groups."""
-    shown_rows = [_narrow_row(row) if narrow else row for row in rows_on_page(session, appendix=appendix)]
+    shown_rows = [_shorten_units(row) if narrow else row for row in rows_on_page(session, appendix=appendix)]
     if not shown_rows:
         return None
     pairs = {(row.verdict.baseline, row.verdict.variant) for row in shown_rows}
@@ -219,7 +219,7 @@ def make_bars(page_rows: Sequence[VerdictRow]) -> dict[int, Bar]:
     }
 
 
-def _narrow_row(row: VerdictRow) -> VerdictRow:
+def _shorten_units(row: VerdictRow) -> VerdictRow:
     left, right = (None if value is None else units.abbreviate_unit(value) for value in (row.left, row.right))
     return row._replace(left=left, right=right, size=size_or_equal_within(row.verdict, row.size))
 

@@ -37,7 +37,7 @@ def bar_svg(bar: Bar, scale: LogScale, margin: float) -> str:
         low, top = x_position(1) - _MIN_BAND / 2, x_position(1) + _MIN_BAND / 2
     colour = wording.COLOURS.get(bar.word, "currentColor")
     parts = [
-        _OPEN.format(w=_BAR, h=high, title=f"{_escape_short(bar.name, 60)}: {_escape_short(bar.size, 40)}"),
+        _OPEN.format(w=_BAR, h=high, title=f"{_crop_escaped(bar.name, 60)}: {_crop_escaped(bar.size, 40)}"),
         f'<rect x="{low:.1f}" y="0" width="{top - low:.1f}" height="{high}" opacity="0.15"/>',
         f'<path d="M{x_position(1):.1f} 0V{high}" stroke="currentColor" opacity="0.5"/>',
     ]
@@ -97,7 +97,7 @@ def chart_svg(chart: Chart, wide: int = WIDE) -> str:
         )
 
     parts = [
-        _OPEN.format(w=wide, h=high + 16 * len(chart.series), title=_escape_short(chart.title, 120)),
+        _OPEN.format(w=wide, h=high + 16 * len(chart.series), title=_crop_escaped(chart.title, 120)),
         f'<path d="M{_SIDE} 8V{_HIGH}H{wide - 10}" fill="none" stroke="currentColor" opacity="0.6"/>',
         f'<text x="{_SIDE - 6}" y="18" text-anchor="end">{units.format_prefixed(y.high)}</text>',
         f'<text x="{_SIDE - 6}" y="{_HIGH}" text-anchor="end">{units.format_prefixed(y.low)}</text>',
@@ -112,7 +112,7 @@ def chart_svg(chart: Chart, wide: int = WIDE) -> str:
         parts += [_mark_svg(n, *position(px, py), colour) for px, py in curve.points if py > 0 or not y.log]
         parts.append(_mark_svg(n, _SIDE, line - 4, colour))
         parts.append(
-            f'<text x="{_SIDE + 10}" y="{line}">{_escape_short(curve.legend, (wide - _SIDE) // 7)}</text>'
+            f'<text x="{_SIDE + 10}" y="{line}">{_crop_escaped(curve.legend, (wide - _SIDE) // 7)}</text>'
         )
     if y.log:
         parts.append(f'<text x="{_SIDE + 6}" y="16" opacity="0.7">logarithmic</text>')
@@ -123,12 +123,12 @@ def histogram_svg(histogram: Histogram, wide: int = WIDE) -> str:
     """A side below the other: its name with its percentiles, and its bars, each by the side's own highest bucket."""
     high = _HIST * len(histogram.rows) + 20
     step = wide / len(histogram.rows[0][1])
-    parts = [_OPEN.format(w=wide, h=high, title=_escape_short(histogram.title, 120))]
+    parts = [_OPEN.format(w=wide, h=high, title=_crop_escaped(histogram.title, 120))]
     for n, (name, filled) in enumerate(histogram.rows):
         base, most, colour = _HIST * (n + 1), max(1, *filled), _SIDES[n % len(_SIDES)]
         for line, words in enumerate((name, *histogram.percentiles[n : n + 1])):
             at = f'x="0" y="{base - _HIST + 14 + 14 * line}" font-size="11"'
-            parts.append(f"<text {at}>{_escape_short(words, wide // 6)}</text>")
+            parts.append(f"<text {at}>{_crop_escaped(words, wide // 6)}</text>")
         parts.append(f'<path d="M0 {base}H{wide}" stroke="currentColor" opacity="0.4"/>')
         for place, count in enumerate(filled):
             up = (_HIST - 36) * count / most
@@ -150,6 +150,6 @@ def _mark_svg(side: int, x: float, y: float, colour: str) -> str:
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>'
 
 
-def _escape_short(text: str, most: int) -> str:
+def _crop_escaped(text: str, most: int) -> str:
     shown = make_printable(text)
     return escape(shown if len(shown) <= most else shown[: most - 1] + "…")

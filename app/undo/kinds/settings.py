@@ -87,7 +87,7 @@ def _put_back_value(entry: JournalEntry, keep: tuple[int, ...], journal: Journal
         return _failed_outcome(f"{target}: {text.strerror}", text)
     now = selected_word(text)
     if now == old:
-        return _put_back_sides(entry, texts, keep)
+        return _put_back_along(entry, texts, keep)
     if now not in (entry.value, entry.became) and not _is_half_written(now, entry):
         return UndoOutcome(
             "kept",
@@ -112,7 +112,7 @@ def _is_half_written(now: str, entry: JournalEntry) -> bool:
     return entry.action.target.startswith("nice:") and values <= {entry.old or "", entry.value, entry.became}
 
 
-def _put_back_sides(entry: JournalEntry, now: AttributeTexts, keep: tuple[int, ...]) -> UndoOutcome:
+def _put_back_along(entry: JournalEntry, now: AttributeTexts, keep: tuple[int, ...]) -> UndoOutcome:
     """The target is as it was: never switched, switched back by us before we died, or set by somebody else.
 
     A side value is ours to put back where a write of ours left it as it is now, or may have: between

@@ -30,13 +30,9 @@ def box_findings(box: BoundingBoxFigures) -> list[Finding]:
     below = [o for o in box.odd if o.kind == "easy below hard"]
     below_findings = [
         _easy_below_hard_finding(box, name, [o for o in below if o.workload == name])
-        for name in _workloads_of_outliers(below)
+        for name in list(dict.fromkeys(o.workload for o in below))
     ]
     return [*below_findings, *(placing_finding(box, p) for p in box.placed)]
-
-
-def _workloads_of_outliers(odd: Sequence[BoxOutlier]) -> list[str]:
-    return list(dict.fromkeys(o.workload for o in odd))
 
 
 def _easy_below_hard_finding(box: BoundingBoxFigures, name: str, odd: Sequence[BoxOutlier]) -> Finding:

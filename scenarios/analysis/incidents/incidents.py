@@ -385,7 +385,8 @@ def _make_incident(group: Sequence[tuple[int, Symptom, Cause]], series: Sequence
         busy = [
             fmean(inside)
             for s in series
-            if _is_disk_utilisation(s) and (inside := _values_within(s, began_s, ended_s))
+            if (s.subject.startswith(_DISK) and s.metric == "utilisation")
+            and (inside := _values_within(s, began_s, ended_s))
         ]
         cause = "waiting" if busy and max(busy) < MIN_BUSY_DISK else cause
     found = find_culprit_process(series, _TAKING.get(cause, {}), began_s, ended_s, disks=disks)
@@ -395,10 +396,6 @@ def _make_incident(group: Sequence[tuple[int, Symptom, Cause]], series: Sequence
         culprit=found if isinstance(found, Culprit) else None,
         suspect=found if isinstance(found, Suspect) else None,
     )  # fmt: skip
-
-
-def _is_disk_utilisation(series: SampleSeries) -> bool:
-    return series.subject.startswith(_DISK) and series.metric == "utilisation"
 
 
 def _values_within(series: SampleSeries, began_s: float, ended_s: float) -> list[float]:

@@ -64,13 +64,13 @@ def make_campaign(scenario: str, options: dict[str, Json], values: Mapping[str, 
     if resume and output:
         raise Failure("fleet: give --resume or -o, not both", USAGE)
     if resume:
-        folder, head = _started_folder_and_head(_absolute_path(resume), scenario, options, nodes)
+        folder, head = _started_folder(_absolute_path(resume), scenario, options, nodes)
     elif not nodes:
         raise Failure(
             "fleet: which nodes? -w node[001-200] or -w @group; `nodeset -LL` lists the groups", USAGE
         )
     else:
-        folder, head = _make_folder(scenario, options, nodes, output, together=bool(values.get("together")))
+        folder, head = _new_folder(scenario, options, nodes, output, together=bool(values.get("together")))
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a closed terminal does not stop it, as with `hostdx run`
     manner = msgspec.convert(
         {name: value for name, value in values.items() if value is not None}, LaunchSettings
@@ -84,7 +84,7 @@ def _absolute_path(path: str) -> Path:
     return Path(os.path.abspath(path))  # noqa: PTH100 (a Path would keep `..`)
 
 
-def _make_folder(
+def _new_folder(
     scenario: str, options: dict[str, Json], nodes: Sequence[str], output: str, *, together: bool
 ) -> tuple[FleetFolder, FleetRunHead]:
     now = datetime.now(UTC)
@@ -106,7 +106,7 @@ def _make_folder(
     return FleetFolder.make_new(place, head), head
 
 
-def _started_folder_and_head(
+def _started_folder(
     place: Path, scenario: str, options: dict[str, Json], nodes: Sequence[str]
 ) -> tuple[FleetFolder, FleetRunHead]:
     from hostdx.app.features.fleet.launch.engine import is_node_name
