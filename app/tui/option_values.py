@@ -42,7 +42,7 @@ def parse_proposable_options(argv: Sequence[str], declared: Sequence[Option]) ->
             out[name] = True
             continue
         value = value or (words.pop(0) if words else "")
-        if not _is_well_formed(option, value):
+        if not _is_acceptable_value(option, value):
             continue
         if option.multiple:
             before = out.get(name)
@@ -63,7 +63,7 @@ def _split_words(argv: Sequence[str]) -> list[str]:
     return sorted(part for parts in parted for part in parts)
 
 
-def _is_well_formed(option: Option, value: str) -> bool:
+def _is_acceptable_value(option: Option, value: str) -> bool:
     if option.kind == "path":
         absolute = value.startswith("/") and os.path.normpath(value) == value
         return absolute and value.isprintable() and len(value) < 4096
@@ -90,11 +90,11 @@ def format_value(option: Option, values: dict[str, Json]) -> str:
     if isinstance(value, list):
         return shlex.join(str(v) for v in value)
     if isinstance(value, float):
-        value = _simplify_number(value)
+        value = _int_if_whole(value)
     return "" if value is None else str(value)
 
 
-def _simplify_number(number: float) -> int | float:
+def _int_if_whole(number: float) -> int | float:
     """`340`, not `340.0`: as it was typed."""
     return int(number) if number.is_integer() else number
 
@@ -121,5 +121,5 @@ def parse_value(option: Option, words: str) -> Json:
     if option.multiple:
         return [*several]
     if option.kind in ("integer", "number"):
-        return _simplify_number(float(parse_number(option, words)))
+        return _int_if_whole(float(parse_number(option, words)))
     return words

@@ -159,13 +159,13 @@ def panel_lines(
     asked += wrap_text(plan.why, inner) if plan.why else []
     out = frame_rows("QUESTION", asked, width)
     left = width * LEFT // 100
-    compared, costs = _compared_lines(plan, left - 4), _cost_lines(plan, width - left - 4)
+    compared, costs = _compared_lines(plan, left - 4), _time_and_write_lines(plan, width - left - 4)
     name, has_comparison = ("COMPARES" if len(plan.variants) > 1 else "MEASURES"), bool(compared)
     if not has_comparison:
         name, compared = "STEPS", step_lines(plan, left - 4)
     cost_title, cost_key, cost_role = (
         text_line("TIME AND WRITES", "title"),
-        _key_if_able("b", "budget", able),
+        _key_if_offered("b", "budget", able),
         "rule",
     )
     if plan.refusal:  # no cost matters then
@@ -173,7 +173,7 @@ def panel_lines(
         cost_title, cost_key, cost_role = text_line("CANNOT RUN HERE", "critical"), [], "critical"
     high = max(len(compared), len(costs)) + 2
     both = (
-        frame_rows(name, compared, left, high, note=_key_if_able("d", "directories", able)),
+        frame_rows(name, compared, left, high, note=_key_if_offered("d", "directories", able)),
         frame_rows(cost_title, costs, width - left, high, note=cost_key, role=cost_role),
     )
     out += [[*left_line, *other] for left_line, other in zip(*both, strict=True)]
@@ -193,7 +193,7 @@ def panel_lines(
             "WHAT IS MEASURED, IN THIS ORDER",
             rows,
             width,
-            note=[*same, *source, *_key_if_able("x", "exact steps")],
+            note=[*same, *source, *_key_if_offered("x", "exact steps")],
         )
     free = max(0, height - len(out) - len(last) - 2)
     steps = step_lines(plan, inner) if has_comparison else []
@@ -203,13 +203,13 @@ def panel_lines(
     if free > len(before) + MAX_FREE_ROWS + 2:  # what can be read meanwhile
         before += [BLANK, *word_lines(inner)][: free - len(before) - 2]
     out += frame_rows(
-        "BEFORE YOU START", before, width, max(len(before) + 2, free), note=_key_if_able("e", "explain")
+        "BEFORE YOU START", before, width, max(len(before) + 2, free), note=_key_if_offered("e", "explain")
     )
-    return out + frame_rows("THE COMMAND", last, width, note=_key_if_able("c", "copy"))
+    return out + frame_rows("THE COMMAND", last, width, note=_key_if_offered("c", "copy"))
 
 
-def _key_if_able(key: str, words: str, able: Set[str] | None = None) -> Line:
-    return [(key, "key"), (f" {words}", "dim")] if able is None or words in able else []
+def _key_if_offered(key: str, words: str, offered_words: Set[str] | None = None) -> Line:
+    return [(key, "key"), (f" {words}", "dim")] if offered_words is None or words in offered_words else []
 
 
 def _compared_lines(plan: Plan, width: int) -> list[Line]:
@@ -223,7 +223,7 @@ def _compared_lines(plan: Plan, width: int) -> list[Line]:
     return out + [line for sentence in plan.common for line in wrap_text(sentence, width, "warning", hang=2)]
 
 
-def _cost_lines(plan: Plan, width: int) -> list[Line]:
+def _time_and_write_lines(plan: Plan, width: int) -> list[Line]:
     out: list[Line] = []
     if plan.seconds:
         ready = max(0.0, plan.seconds - plan.measuring_s) if plan.measuring_s else 0.0

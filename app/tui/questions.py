@@ -65,7 +65,7 @@ def fill_in_options(card: Card, session: RunSession, pulse: ev.Pulse | None) -> 
         others = list(dict.fromkeys((*suspects[:MAX_SUSPECTS], *mounted)))[:MAX_DIRECTORIES]
         return [f"--dir={path}" for path in (AT_HOME, *others)] if others else []
     for finding in session.worst_first:
-        if finding.prove == card.id and finding.prove_options and not _is_of_ended_process(card, finding):
+        if finding.prove == card.id and finding.prove_options and not _names_ended_process(card, finding):
             return list(finding.prove_options)
     # the picker asks: nothing is proposed for a trim, which cannot be undone
     if card.directories != "busiest":
@@ -77,7 +77,7 @@ def fill_in_options(card: Card, session: RunSession, pulse: ev.Pulse | None) -> 
     return [f"--dir={first}"] if first not in ("", "/") else []
 
 
-def _is_of_ended_process(card: Card, finding: Finding) -> bool:
+def _names_ended_process(card: Card, finding: Finding) -> bool:
     """Return whether it names a process of this host that has ended meanwhile: then the busiest is measured."""
     words = finding.prove_options
     values = dict(zip(words[::2], words[1::2], strict=False))

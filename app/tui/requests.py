@@ -103,7 +103,7 @@ class ShellBase(App[int]):
         if self._journals:
             self.offer_undo()
 
-    def _ask_recordings(self) -> None:
+    def _read_earlier_results(self) -> None:
         def take_examples(outcome: CommandOutcome) -> None:
             if not outcome.error:
                 self.earlier_results = msgspec.json.decode(outcome.output, type=EarlierResults)
@@ -142,15 +142,15 @@ class ShellBase(App[int]):
                 break
         if self.watches_host and self.recorded != self._asked_for:
             self._asked_for = self.recorded
-            self._ask_recordings()
+            self._read_earlier_results()
         journals = _journal_names()
         if self.running is None and journals != self._journals:  # a run under way has one, too
             self._journals = journals
-            self._look_for_changes()
+            self._look_for_undoable_changes()
         if before != (self.recorded, self.running, self.running_words):  # an idle screen costs no bytes
             self.draw()
 
-    def _look_for_changes(self) -> None:
+    def _look_for_undoable_changes(self) -> None:
         """What a run that was killed meanwhile has left changed."""
         from hostdx.app.tui.screens.undo import LOOK, parse_undoable_changes
 
@@ -298,7 +298,7 @@ class ShellBase(App[int]):
     def open_report(self, path: Path) -> None:
         self.show_message("writing the report")
         argv = ["report", str(path), "--format", "document"]
-        self.show_report(argv, path.name, "report", _report_page_argv(path))
+        self.show_report(argv, path.name, "report", _one_page_report_argv(path))
 
     def open_comparison(self, a: Sequence[Path], b: Sequence[Path]) -> None:
         self.show_message("comparing")
@@ -316,20 +316,20 @@ class ShellBase(App[int]):
 
         def make_screen(output: str) -> Screen[object]:
             document = msgspec.json.decode(output, type=ReportDocument)
-            return ReportScreen(title, document, tuple(page_argv), _as_html(argv))
+            return ReportScreen(title, document, tuple(page_argv), _argv_for_html(argv))
 
-        self._show_answer(argv, f"no {noun}", make_screen)
+        self._push_screen_of_output(argv, f"no {noun}", make_screen)
 
     def open_explanation(self, scenario: str, is_wanted: Callable[[], bool] = lambda: True) -> None:
         from hostdx.app.tui.screens.explain import ExplainScreen
 
         argv = ["explain", "--markdown", scenario]
-        self._show_answer(argv, "no page", lambda page: ExplainScreen(scenario, page), is_wanted)
+        self._push_screen_of_output(argv, "no page", lambda page: ExplainScreen(scenario, page), is_wanted)
 
-    def _show_answer(
+    def _push_screen_of_output(
         self,
         argv: Sequence[str],
-        refused: str,
+        failure_prefix: str,
         make_screen: Callable[[str], Screen[object]],
         is_wanted: Callable[[], bool] = lambda: True,
     ) -> None:
@@ -341,11 +341,11 @@ class ShellBase(App[int]):
                 self.message = ""
                 self.push_screen(make_screen(output))
 
-        self.run_command_then(argv, refused, show)
+        self.run_command_then(argv, failure_prefix, show)
 
     def save_report(self, path: Path, form: ReportForm) -> None:
         if form == "page":
-            self.save_page(_report_page_argv(path), path.name)
+            self.save_page(_one_page_report_argv(path), path.name)
         elif form == "html":
             self.save_html(["report", str(path), "--format", "html"], path.name)
         else:
@@ -377,7 +377,7 @@ class ShellBase(App[int]):
                     state.make_private_dir(directory)
                 length = f"{text.count(chr(10))} lines: " if suffix == "md" else ""
                 words = f"  ({length}{note})" if note else ""
-                self.show_message(f"saved {_write_report(directory, stem, text, suffix)}{words}")
+                self.show_message(f"saved {_write_report_once(directory, stem, text, suffix)}{words}")
                 return
             except (OSError, Failure) as why:
                 trouble = why
@@ -408,13 +408,13 @@ class ShellBase(App[int]):
         run_hostdx(self, LOOK, show)
 
 
-def _as_html(argv: Sequence[str]) -> tuple[str, ...]:
+def _argv_for_html(argv: Sequence[str]) -> tuple[str, ...]:
     """Return the command that prints what this one prints for a screen, as HTML."""
     at = argv.index("--format") + 1
     return (*argv[:at], "html", *argv[at + 1 :])
 
 
-def _report_page_argv(path: Path) -> list[str]:
+def _one_page_report_argv(path: Path) -> list[str]:
     return ["report", str(path), "--format", "md", "--one-page"]
 
 
@@ -425,7 +425,7 @@ def _journal_names() -> tuple[str, ...]:
         return ()
 
 
-def _write_report(directory: Path, stem: str, text: str, suffix: str) -> Path:
+def _write_report_once(directory: Path, stem: str, text: str, suffix: str) -> Path:
     for number in range(1, 1000):
         path = directory / (f"hostdx-{stem}.{suffix}" if number == 1 else f"hostdx-{stem}-{number}.{suffix}")
         try:

@@ -169,8 +169,8 @@ class Shell(KeysFromKeymap, ShellBase):
             self.settings_trouble = "; ".join(filter(None, (clean_text(str(why)), self.settings_trouble)))
         if self.triage is not None:
             self.watch_triage()
-        self.set_interval(TICK_S, self._advance_feed)
-        self.set_timer(STARTED_S, self._finish_start)
+        self.set_interval(TICK_S, self._advance_and_poll_feed)
+        self.set_timer(STARTED_S, self._after_first_screen)
         if self._home:
             if self.lists_recordings:
                 self.call_after_refresh(self.open_recordings)
@@ -180,7 +180,7 @@ class Shell(KeysFromKeymap, ShellBase):
         else:
             self.push_screen(self._run_screen())
 
-    def _finish_start(self) -> None:
+    def _after_first_screen(self) -> None:
         """The first screen stands."""
         if self.settings_trouble:
             self.show_message(self.settings_trouble)
@@ -223,7 +223,7 @@ class Shell(KeysFromKeymap, ShellBase):
         child.before_close = lambda: loop.remove_reader(descriptor)
         loop.add_reader(descriptor, read_events)
 
-    def _advance_feed(self) -> None:
+    def _advance_and_poll_feed(self) -> None:
         self._ticks += 1
         now = time.monotonic()
         passed, self._clock = now - self._clock, now
@@ -242,7 +242,7 @@ class Shell(KeysFromKeymap, ShellBase):
             try:
                 changed = feed.poll() or changed
                 if growing and feed.session.ended is not None:
-                    self._tell_end(feed)
+                    self._ring_and_notify_end(feed)
             except Failure as why:
                 self.show_message(why.text)
                 feed.dead = changed = True
@@ -254,7 +254,7 @@ class Shell(KeysFromKeymap, ShellBase):
             while feed.playback.fold_checkpoint() and time.monotonic() < end:
                 pass
 
-    def _tell_end(self, feed: RunFeed) -> None:
+    def _ring_and_notify_end(self, feed: RunFeed) -> None:
         """A bell, and a notice (OSC 9) from terminals that know it: who started a run of minutes looks elsewhere."""
         from hostdx.app.report.headline import find_headline_answer
 

@@ -63,13 +63,13 @@ def add_own_themes_or_problem() -> str:
         return clean_text(str(why))
     for name, palette in themes.items():
         try:
-            PALETTES[name] = _complete_palette(PALETTES, _check_palette(name, palette))
+            PALETTES[name] = _complete_palette(PALETTES, _palette_or_error(name, palette))
         except ValueError as why:  # the others are taken all the same
             wrong.append(clean_text(str(why)))
     return "; ".join(wrong)
 
 
-def _check_palette(name: str, palette: Json) -> dict[str, str]:
+def _palette_or_error(name: str, palette: Json) -> dict[str, str]:
     """A colour that is none would end the screen, a role that is none would do nothing. Raises ValueError."""
     if not re.fullmatch(_NAME, name) or name in OURS or not isinstance(palette, dict):
         raise ValueError(f"{THEMES_FILE}: {name}: is no table with a name of its own, of small letters")

@@ -152,18 +152,18 @@ def apply_rule(rule: HostRule, host: Host, time: Callable[[], float]) -> Iterato
         return
     findings = fold_alike_findings(findings)
     for finding in findings:
-        yield ev.Found(t=time(), finding=_name_commands(_mask_finding(finding), host))
+        yield ev.Found(t=time(), finding=_commands_for_paths(_mask_secrets_of_finding(finding), host))
     state: Literal["spoke", "unreadable", "ok"] = "spoke" if findings else "unreadable" if unknown else "ok"
     yield ev.Checked(t=time(), rule=rule.id, state=state, reason=unknown)
 
 
-def _mask_finding(finding: Finding) -> Finding:
+def _mask_secrets_of_finding(finding: Finding) -> Finding:
     """Return the finding without the secrets of the lines that it quotes: of logs, mounts, settings."""
     evidence = tuple(structs.replace(line, text=mask_evidence(line.text)) for line in finding.evidence)
     return structs.replace(finding, title=mask_evidence(finding.title), evidence=evidence)
 
 
-def _name_commands(finding: Finding, host: Host) -> Finding:
+def _commands_for_paths(finding: Finding, host: Host) -> Finding:
     """Return the finding with the commands that were asked in place of the paths that a sosreport has for them. A
     command that a person may run is left alone: names of devices are quoted there.
     """

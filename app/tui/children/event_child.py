@@ -68,14 +68,14 @@ class EventChild:
             if not data:
                 self._end_child_and_keep_error()
                 return True
-            self._apply_lines(data)
+            self._apply_whole_lines(data)
             if len(self._rest) >= LINE_LIMIT:
                 self.error = "it wrote a line longer than 1 MiB"
                 self.close()
                 return True
         return self.session.count != before
 
-    def _apply_lines(self, data: bytes) -> None:
+    def _apply_whole_lines(self, data: bytes) -> None:
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             try:

@@ -38,19 +38,19 @@ class RunFeed:
 
     def load(self) -> None:
         """Reads all that is there. Raises BrokenRecording."""
-        self._follow_if_there()
+        self._follow_if_file_exists()
         while self._follower is not None:
             before = self._follower.bytes
             self.playback.extend(self._follower.poll())
             if self._follower.bytes <= before:
                 break
-        self._check_runner()
+        self._note_if_runner_died()
 
     def poll(self) -> bool:
         """Takes in what was appended; True where what is shown changed. Raises BrokenRecording."""
         if not self.is_growing:
             return False
-        if self._follower is None and not self._follow_if_there():
+        if self._follower is None and not self._follow_if_file_exists():
             return False
         assert self._follower is not None
         events = self._follower.poll()
@@ -64,20 +64,20 @@ class RunFeed:
         self._idle += 1
         if self._idle % 4 == 0:  # not at every look: it reads three files under /proc
             was = self.dead
-            self._check_runner()
+            self._note_if_runner_died()
             if self.dead:  # nothing moves any more
                 self.playback.live = self.playback.playing = False
             return self.dead != was
         return False
 
-    def _follow_if_there(self) -> bool:
+    def _follow_if_file_exists(self) -> bool:
         if self._awaited and not self.path.exists():
             return False
         self._awaited = False
         self._follower = RecordingFollower(self.path)
         return True
 
-    def _check_runner(self) -> None:
+    def _note_if_runner_died(self) -> None:
         if self._began_event is not None and self.is_growing:
             self.dead = not is_running(self._began_event)
 

@@ -120,7 +120,7 @@ class AskScreen(ModalScreen[str | None]):
         elif event.key == "escape":
             self._give_answer(None)
         elif event.key == "enter":
-            self._submit_value()
+            self._answer_if_valid()
         elif event.key == "tab" and self._complete is not None:
             asked = self._field.value
             self._complete(asked, lambda words, choices: self._apply_completion(asked, words, choices))
@@ -129,16 +129,16 @@ class AskScreen(ModalScreen[str | None]):
         elif event.key in STEPS:
             self._set_value(self._first_value)
         elif event.character is not None and event.is_printable:
-            self._insert_text(event.character)
+            self._replace_selection(event.character)
         elif event.key in EDITING:
             await self._field.run_action(EDITING[event.key])
-            self._report_edit()
+            self._call_changed()
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
-        self._insert_text("".join(filter(str.isprintable, takewhile(lambda c: c != "\n", event.text))))
+        self._replace_selection("".join(filter(str.isprintable, takewhile(lambda c: c != "\n", event.text))))
 
-    def _insert_text(self, text: str) -> None:
+    def _replace_selection(self, text: str) -> None:
         """In place of what is selected."""
         field = self._field
         start, end = sorted(field.selection)
@@ -147,13 +147,13 @@ class AskScreen(ModalScreen[str | None]):
                 "/"
             )  # the field begins with a slash, and people type paths from their first slash
         field.replace(text, start, end)
-        self._report_edit()
+        self._call_changed()
 
     def _set_value(self, value: str) -> None:
         self._field.value, self._field.cursor_position = value, len(value)
-        self._report_edit()
+        self._call_changed()
 
-    def _report_edit(self) -> None:
+    def _call_changed(self) -> None:
         if self._changed is not None:
             self._changed(self._field.value)
 
@@ -167,7 +167,7 @@ class AskScreen(ModalScreen[str | None]):
         self._hint.redraw()
         self._set_value(words)
 
-    def _submit_value(self) -> None:
+    def _answer_if_valid(self) -> None:
         wrong = self._check(self._field.value) if self._check is not None else ""
         if wrong:
             self._hint.words, self._hint.role = wrong, "warning"

@@ -44,9 +44,9 @@ class GroupsScreen(Base):
 
     def compose_body(self) -> Iterable[Widget]:
         yield GroupPlot(lambda: self.session, self._plot_subject)
-        yield DrawnPanel(self._detail_lines, id="about")
+        yield DrawnPanel(self._verdict_and_load_lines, id="about")
 
-    def _detail_lines(self, width: int, _height: int) -> list[Line]:
+    def _verdict_and_load_lines(self, width: int, _height: int) -> list[Line]:
         """The effect, how it came about, what the load is and how it is measured elsewhere."""
         verdict = self.shown_verdict
         out = wrap_text(verdict_sentence(self.session, verdict), width, "strong")

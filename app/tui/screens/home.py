@@ -87,7 +87,7 @@ class HomeScreen(Base):
         yield RecordingsLine()
         yield NextStep()
 
-    def _most_rows(self) -> int:
+    def _max_list_rows(self) -> int:
         """Suspects keep five lines, and six are all others': what a container cuts could not be reached."""
         height = self.app.size.height
         margins = 0 if height < 32 else 4
@@ -99,7 +99,7 @@ class HomeScreen(Base):
         return width >= 110 and height >= 32
 
     def _list_rows(self) -> int:
-        return self._most_rows() + 2 * self._is_framed
+        return self._max_list_rows() + 2 * self._is_framed
 
     def _top_rows(self) -> int | str:
         """With borders, the list is as high as what is said beside it, with the host's table."""
@@ -110,7 +110,7 @@ class HomeScreen(Base):
             if self.query(ScenarioList)
             else len(list_questions()) + 1
         )
-        return max(MIN_ROWS, min(listed, self._most_rows())) + 2
+        return max(MIN_ROWS, min(listed, self._max_list_rows())) + 2
 
     def show(self) -> None:
         """What the suspects need of a high screen, the recordings have the rest."""
@@ -154,12 +154,12 @@ class HomeScreen(Base):
 
         def read_pulse() -> None:
             if child.poll() and child.session.pulses:
-                self._show_pulse(child.session.pulses[-1])
+                self._take_pulse(child.session.pulses[-1])
 
         child.before_close = lambda: loop.remove_reader(descriptor)
         loop.add_reader(descriptor, read_pulse)
 
-    def _show_pulse(self, pulse: Pulse) -> None:
+    def _take_pulse(self, pulse: Pulse) -> None:
         shell = self.shell
         if shell.first_pulse is None:
             shell.first_pulse = pulse

@@ -77,10 +77,10 @@ class LiveScreen(RunScreen):
         yield Transport(lambda: self.run_feed)
 
     def on_mount(self) -> None:
-        self._adapt_layout()
+        self._make_room_for_chart()
 
     def show(self) -> None:
-        self._adapt_layout()
+        self._make_room_for_chart()
         super().show()
 
     def _rows_below_loads(self) -> int:
@@ -93,7 +93,7 @@ class LiveScreen(RunScreen):
             else 8
         )
 
-    def _adapt_layout(self) -> None:
+    def _make_room_for_chart(self) -> None:
         """Room for the chart where there is anything to compare."""
         session = self.current_session()
         self.set_class(not has_comparison(session), "-alone")

@@ -73,7 +73,7 @@ class RecordingAnswer(NamedTuple):
 UNREAD = RecordingAnswer()
 
 
-def _read_answer(entry: recordings.ListedRecording) -> RecordingAnswer:
+def _read_answer_and_effects(entry: recordings.ListedRecording) -> RecordingAnswer:
     answer, session = read_recording_answer(entry)
     try:
         table, signs = tuple(list_effects(session)), tuple(list_trust_signs(session))
@@ -177,7 +177,7 @@ class RecordingsScreen(Base):
     def compose_body(self) -> Iterable[Widget]:
         yield Picker(
             id="recordings", title="RECORDINGS", empty="none yet: a scenario makes the first",
-            list_rows=lambda: self._rows, draw_heads=self._scale_line,
+            list_rows=lambda: self._rows, draw_heads=self._column_heads_line,
         )  # fmt: skip
         yield DrawnPanel(self._preview_lines, id="preview")
 
@@ -190,7 +190,7 @@ class RecordingsScreen(Base):
         answer = self._answers.get(listing.name, UNREAD).answer
         return [(f"{self._marks.get(key, ' ')} ", "accent"), *_recording_line(listing, answer, width - 2)]
 
-    def _scale_line(self, width: int) -> list[Line]:
+    def _column_heads_line(self, width: int) -> list[Line]:
         """The scale of the intervals, where there is room for them."""
         if width - 2 < _WIDE or not self._listed:
             return []
@@ -230,9 +230,9 @@ class RecordingsScreen(Base):
         """One headline at a time: a list of many must open at once, and keys come first."""
         if self._unread:
             listing = self._unread.pop(0)
-            self._answers[listing.name] = _read_answer(listing.entry)
+            self._answers[listing.name] = _read_answer_and_effects(listing.entry)
             if not self._unread or len(self._answers) % DRAWN_EVERY == 0:
-                self._make_rows()
+                self._rebuild_rows()
                 self.show()
 
     def on_picker_moved(self) -> None:
@@ -254,11 +254,11 @@ class RecordingsScreen(Base):
         for name in recordings.list_demo_arguments():
             entry = recordings.examine_recording(recordings.resolve_recording(name))
             self._listed[name] = RecordingRow(entry, name, "example", EXAMPLE, f"{name} {entry.label} demo")
-        self._make_rows()
+        self._rebuild_rows()
         self._unread = [row for row in self._listed.values() if row.name not in self._answers][:HEADLINES]
         self.show()
 
-    def _make_rows(self) -> None:
+    def _rebuild_rows(self) -> None:
         """A row a recording; the filter knows its headline as soon as that has been read."""
         self._rows = []
         for key, listing in self._listed.items():
@@ -266,7 +266,7 @@ class RecordingsScreen(Base):
             searched = f"{listing.searched} {answer.sentence}" if answer is not None else listing.searched
             self._rows.append(PickerRow(key, partial(self._marked_line, key, listing), searched))
 
-    def _show_imported(self) -> None:
+    def _reread_if_in_use(self) -> None:
         if self.is_in_use:
             self.action_again()
 
@@ -307,7 +307,7 @@ class RecordingsScreen(Base):
     def _open_answer_hint(self) -> Line:
         return line_with_key_names(f"[{'o' if self.has_both_sides else 'Enter'}] opens the whole answer")
 
-    def _note_line(self) -> Line:
+    def _marks_or_counts_line(self) -> Line:
         """Return what is listed, or what the marks are good for."""
         if self.has_both_sides:
             return line_with_key_names("A is the baseline: [Enter] or [c] compares B with it", "accent")
@@ -318,7 +318,7 @@ class RecordingsScreen(Base):
         return [(f"{own} recorded here, {len(self._listed) - own} examples", "dim")]
 
     def show(self) -> None:
-        self.query_one(Picker).note = self._note_line()
+        self.query_one(Picker).note = self._marks_or_counts_line()
         super().show()
 
     def action_delete(self) -> None:
@@ -400,7 +400,7 @@ class RecordingsScreen(Base):
 
     def _import_file(self, name: str | None) -> None:
         if name:
-            self.shell.import_file(Path(name).expanduser(), self._show_imported)
+            self.shell.import_file(Path(name).expanduser(), self._reread_if_in_use)
 
     def action_feature(self, name: str) -> None:
         """Open the screen of a feature."""

@@ -47,7 +47,7 @@ def seconds_of(words: str) -> float:
     return total
 
 
-def _wrong_time(words: str) -> str:
+def _not_a_time_reason(words: str) -> str:
     try:
         seconds_of(words)
     except ValueError:
@@ -64,7 +64,7 @@ def actions_not_undone(session: RunSession) -> list[Action]:
     ]
 
 
-def _change_lines(feed: RunFeed, width: int) -> list[Line]:
+def _still_changed_lines(feed: RunFeed, width: int) -> list[Line]:
     """Return what is not as it was, as long as it is so; in red once nobody is there to put it back."""
     actions = actions_not_undone(feed.session) if feed.session.ended is None else []
     if not actions:
@@ -134,7 +134,7 @@ class RunHead(Panel):
             right = [(_activity_words(session), "text"), (" ", "text")]
         if cell_width(left) + cell_width(right) + MIN_GAP_CELLS > width:
             left = left[:2]
-        return [tinted_line(split_line(left, right, width), width, "bar"), *_change_lines(feed, width)]
+        return [tinted_line(split_line(left, right, width), width, "bar"), *_still_changed_lines(feed, width)]
 
 
 # of a recording with a course: an import has none
@@ -202,26 +202,26 @@ class RunScreen(Base):
 
     def action_play(self) -> None:
         self.run_feed.playback.toggle()
-        self._follow_cursor()
+        self._refresh_after_seek()
 
     def action_raw(self) -> None:
         self.shell.toggle_raw()
 
     def action_step_group(self, direction: int) -> None:
         self.run_feed.playback.step_group(direction)
-        self._follow_cursor()
+        self._refresh_after_seek()
 
     def action_jump(self, direction: int) -> None:
         self.run_feed.playback.jump_to_mark(direction)
-        self._follow_cursor()
+        self._refresh_after_seek()
 
     def action_first(self) -> None:
         self.run_feed.playback.pause_at_start()
-        self._follow_cursor()
+        self._refresh_after_seek()
 
     def action_last(self) -> None:
         self.run_feed.playback.seek_end(live=self.run_feed.is_growing)
-        self._follow_cursor()
+        self._refresh_after_seek()
 
     def action_speed(self, direction: int) -> None:
         play = self.run_feed.playback
@@ -236,12 +236,12 @@ class RunScreen(Base):
             if words is not None:
                 self.run_feed.playback.playing = False
                 self.run_feed.playback.seek(seconds_of(words))
-                self._follow_cursor()
+                self._refresh_after_seek()
 
         hint = "seconds, 1:30 or 1:02:03 from the start of the run"
-        self.app.push_screen(AskScreen("go to", hint=hint, check=_wrong_time), seek_time)
+        self.app.push_screen(AskScreen("go to", hint=hint, check=_not_a_time_reason), seek_time)
 
-    def _follow_cursor(self) -> None:
+    def _refresh_after_seek(self) -> None:
         self.shell.refresh_after_move()
 
     @property

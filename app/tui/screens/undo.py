@@ -67,14 +67,14 @@ class UndoScreen(Base):
 
     def _undo_lines(self, width: int) -> list[Line]:
         if self._done:
-            return [*self._outcome_lines(width), *self._lasting_lines(width)]
+            return [*self._outcome_lines(width), *self._lasting_change_lines(width)]
         if not self._dicts_in:
             words = self._status_text or "Nothing is left to undo: no killed run has left a change."
             journal: list[Line] = [[("journal  ", "dim"), (clean_text(str(journal_dir())), "text")]]
-            return [text_line(words, "ok"), BLANK, *journal, *self._lasting_lines(width)]
+            return [text_line(words, "ok"), BLANK, *journal, *self._lasting_change_lines(width)]
         out: list[Line] = [
             *wrap_text(
-                f"{_killed_runs_text(self._runs)} killed before it could undo what it had changed.",
+                f"{_killed_runs_text(self._run_ids)} killed before it could undo what it had changed.",
                 width,
                 "warning",
             ),
@@ -87,18 +87,18 @@ class UndoScreen(Base):
             out += wrap_text(change.id, width, "dim", indent=4, hang=2) if change.id else []
         out.append(BLANK)
         if self._status_text:
-            return [*out, *wrap_text(self._status_text, width, "strong"), *self._lasting_lines(width)]
+            return [*out, *wrap_text(self._status_text, width, "strong"), *self._lasting_change_lines(width)]
         keys: Line = [
             ("y", "key"),
             (" undoes it now   ", "text"),
             ("n", "key"),
             (" leaves it for later   ", "text"),
         ]
-        if self._runs:
+        if self._run_ids:
             keys += [("X", "key"), (" forgets it: the host stays changed", "text")]
-        return [*out, keys, *self._lasting_lines(width)]
+        return [*out, keys, *self._lasting_change_lines(width)]
 
-    def _lasting_lines(self, width: int) -> list[Line]:
+    def _lasting_change_lines(self, width: int) -> list[Line]:
         if not self._lasting_changes:
             return []
         out: list[Line] = [BLANK, text_line("Made to stay:", "dim")]
@@ -107,7 +107,7 @@ class UndoScreen(Base):
         return out
 
     @property
-    def _runs(self) -> tuple[str, ...]:
+    def _run_ids(self) -> tuple[str, ...]:
         """The runs that the changes are of, as `undo --forget` takes them."""
         return tuple(dict.fromkeys(change.id.partition("#")[0] for change in self._dicts_in if change.id))
 
@@ -120,7 +120,7 @@ class UndoScreen(Base):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "forget":
-            return self._open and bool(self._runs)
+            return self._open and bool(self._run_ids)
         return self._open if action in ("undo", "later", "name_keys") else True
 
     def action_name_keys(self) -> None:
@@ -131,7 +131,7 @@ class UndoScreen(Base):
 
     def action_forget(self) -> None:
         """Take them out of the journal as they are; asked once more, for nothing can undo them then."""
-        runs = self._runs
+        runs = self._run_ids
 
         def take_choice(key: str | None) -> None:
             if key == "y":

@@ -130,21 +130,21 @@ class VerdictScreen(RunScreen):
         yield Transport(lambda: self.run_feed)
 
     def on_mount(self) -> None:
-        self._adapt_layout()
+        self._set_layout_classes()
         # nothing of it was live
         self.query_one(Transport).display = self.current_session().scenario_card.role != "import"
         table = self.query_one(VerdictList)
         (table if table.build_rows() else self.query_one(FindingsPanel)).focus()
 
     def show(self) -> None:
-        self._adapt_layout()
+        self._set_layout_classes()
         super().show()
 
     def on_resize(self) -> None:
         """Share the lines anew, once the screen has the classes of its new size."""
         self.call_after_refresh(self.show)
 
-    def _adapt_layout(self) -> None:
+    def _set_layout_classes(self) -> None:
         """Set all classes, then let Textual style what stands on the screen once."""
         before = self.classes
         compared = bool(self.query_one(VerdictList).build_rows())
@@ -169,7 +169,7 @@ class VerdictScreen(RunScreen):
         middle = self.query_one("#middle")
         about = self.query_one(VerdictDetails)
         about.display = compared or bool(about.detail_lines(self.app.size.width))
-        beside_it = beside_it and about.display and (compared or not self._is_cramped())
+        beside_it = beside_it and about.display and (compared or not self._is_half_width_too_narrow())
         self.set_class(beside_it, "-beside", update=False)
         if beside_it and about.has_borders:
             inner = (self.app.size.width * (62 if self.has_class("-broad") else 100) // 100 - 2) // 2 - 4
@@ -185,7 +185,7 @@ class VerdictScreen(RunScreen):
         self._mark_unpaired(update=False)
         if self.classes != before:
             self.update_node_styles()
-        self._share_free_lines()
+        self._give_free_lines_to_parts()
 
     def _has_no_room_for_groups(self) -> bool:
         """True where there is no room for the groups; Enter shows them."""
@@ -198,7 +198,7 @@ class VerdictScreen(RunScreen):
         )
         return used_lines > room * 76 // 100
 
-    def _is_cramped(self) -> bool:
+    def _is_half_width_too_narrow(self) -> bool:
         """A result's table would be high in half of the width."""
         width = self.app.size.width
         there = [
@@ -208,7 +208,7 @@ class VerdictScreen(RunScreen):
         rows = [len(table.rows) if table is not None else 0 for table in there]
         return rows[0] > max(MAX_NEXT_LINES, MAX_FOLD_RATIO * rows[1])
 
-    def _share_free_lines(self) -> None:
+    def _give_free_lines_to_parts(self) -> None:
         """On a low screen: what the parts leave free goes to the steps, then to how the verdict came about."""
         about, steps = self.query_one(VerdictDetails), self.query_one(Next)
         about.free = steps.free = 0
@@ -267,10 +267,10 @@ class VerdictScreen(RunScreen):
         if action == "digit":
             number = parameters[0]
             several = isinstance(number, int) and number <= len(self.query_one(Next).shown_steps)
-            return several or self._part_path(number) is not None
+            return several or self._recording_of_part(number) is not None
         return super().check_action(action, parameters)
 
-    def _part_path(self, rank: object) -> Path | None:
+    def _recording_of_part(self, rank: object) -> Path | None:
         """The recording of a checkup's part, by its number; a foreign recording names none of ours."""
         names = [
             Path(item.recording).name
@@ -280,7 +280,7 @@ class VerdictScreen(RunScreen):
         return next((p for p in store.list_part_recordings(self.run_feed.path) if p.name in names), None)
 
     def action_digit(self, number: int) -> None:
-        path = self._part_path(number)
+        path = self._recording_of_part(number)
         if path is not None:
             self.shell.open_recording(path, on_top=True)
             return

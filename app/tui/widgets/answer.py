@@ -114,13 +114,13 @@ class Headline(Panel):
         return headline_lines(feed.session, width, high, growing=is_growing)
 
 
-def _load_lines(session: RunSession, workload: str, width: int) -> list[Line]:
+def _load_purpose_lines(session: RunSession, workload: str, width: int) -> list[Line]:
     """Return what the load stands for: `4k QD16` is a word of those who measure disks."""
     load = session.find_workload(workload)
     return wrap_text(load.why, width, "dim", indent=2) if load is not None and load.why else []
 
 
-def _why_lines(name: str, why: Sequence[str], width: int, most: int | None) -> list[Line]:
+def _parts_that_fit_lines(name: str, why: Sequence[str], width: int, most: int | None) -> list[Line]:
     """Return how it came about, on `most` lines as many of its parts as are whole there; Enter shows the rest."""
     for count in range(len(why), 0, -1):
         out = wrap_text(f"{name}: {'; '.join(why[:count])}.", width, "dim")
@@ -155,7 +155,7 @@ class VerdictDetails(Panel):
             if section := lay_out_section_on_top(session, width, self._max_lines):
                 return section.title, section.note
             if session.blocks:
-                return text_line("FIGURES", "title"), _variants_line(session, width - 12)
+                return text_line("FIGURES", "title"), _medians_of_variants(session, width - 12)
         return text_line("CAN IT BE TRUSTED?", "title"), []
 
     @property
@@ -177,10 +177,10 @@ class VerdictDetails(Panel):
             ]
             many = low and len(self.screen.query_one(VerdictList).effect_rows()) > MAX_EXPLAINED_ROWS
             if why and not many:
-                lines = _why_lines(entry.name, why, width, LOW_LINES + free if low else None)
+                lines = _parts_that_fit_lines(entry.name, why, width, LOW_LINES + free if low else None)
                 out, free = [*out, *lines], free - max(0, len(lines) - LOW_LINES)
                 if self.screen.size.height >= MIN_ROOMY_LINES:
-                    out += _load_lines(session, verdict.workload, width)
+                    out += _load_purpose_lines(session, verdict.workload, width)
         compared = bool(self.screen.query_one(VerdictList).build_rows())
         if low or compared:
             left = max(1, self.most - len(out)) if low else len(signs) + self._max_lines + 1
@@ -263,13 +263,13 @@ def _figure_lines(session: RunSession, width: int, height: int) -> list[Line]:
     """Return what a battery measured, below a head of its own."""
     rows = benchmark_lines(session, width, height - 1)
     return (
-        [ruled_head(text_line("FIGURES", "title"), _variants_line(session, width - 12), width), *rows]
+        [ruled_head(text_line("FIGURES", "title"), _medians_of_variants(session, width - 12), width), *rows]
         if rows
         else []
     )
 
 
-def _variants_line(session: RunSession, width: int) -> Line:
+def _medians_of_variants(session: RunSession, width: int) -> Line:
     """Whose the columns are."""
     several = len(session.planned_variants) > 1
     return crop_line(

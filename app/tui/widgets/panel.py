@@ -165,7 +165,7 @@ class Panel(NonScrollingWidget):
                 self.refresh(layout=True)
             if wanted != height or self.visible_rows(height) != height:
                 drawn = None
-        changed = self._update(width, height, drawn)
+        changed = self._take_lines(width, height, drawn)
         if changed is None:
             self.refresh()
         elif changed:
@@ -185,7 +185,7 @@ class Panel(NonScrollingWidget):
         """Of `height`, for a panel whose lower part may be cut off by what stands above it."""
         return height
 
-    def _update(self, width: int, height: int, drawn: list[Line] | None = None) -> list[Region] | None:
+    def _take_lines(self, width: int, height: int, drawn: list[Line] | None = None) -> list[Region] | None:
         """Takes in the new lines; the regions that differ, None for all of it."""
         raw = (self.draw(width, self.visible_rows(height)) if drawn is None else drawn)[:height]
         if self.has_focus and (at := self.target):
@@ -204,12 +204,12 @@ class Panel(NonScrollingWidget):
                 continue
             # the one way from text to cells: whatever a panel forgot to clean is cleaned here, before its width counts
             ready = clean_line(merge_spans(row))
-            line = pad_line(_spell_ascii(ready) if self.shell.ascii_only else ready, width)
+            line = pad_line(_plus_minus_in_ascii(ready) if self.shell.ascii_only else ready, width)
             lines.append(line)
             old = self._drawn[y] if y < len(self._drawn) and not needs_full else None
             if old == line:
                 continue
-            start, end = (0, width) if old is None else _changed_range(old, line)
+            start, end = (0, width) if old is None else _changed_cells(old, line)
             changed.append(Region(start, y, max(1, end - start), 1))
             strip = self._make_strip(line, theme)
             if y < len(self._strips):
@@ -233,7 +233,7 @@ class Panel(NonScrollingWidget):
     def render_line(self, y: int) -> Strip:
         width, height = self.size
         if not self._drawn or self._theme != self.app.theme:
-            self._update(width, height)
+            self._take_lines(width, height)
         ground = role_style(self.app.theme, "text")
         if y >= len(self._strips):
             return Strip.blank(width, ground)
@@ -302,7 +302,7 @@ class PacedPanel(SessionPanel):
         return self._last[1]
 
 
-def _spell_ascii(line: Line) -> Line:
+def _plus_minus_in_ascii(line: Line) -> Line:
     """`±` takes two characters in ASCII; the next run of blanks or of a rule gives one up, after it or else before it,
     within the same frame, so that every edge stays where it is."""
     if not any("±" in part for part, _ in line):
@@ -326,7 +326,7 @@ def _run_start(line: Line, places: range) -> int:
     return 0
 
 
-def _changed_range(old: Line, new: Line) -> tuple[int, int]:
+def _changed_cells(old: Line, new: Line) -> tuple[int, int]:
     """The first and one past the last cell that differ, for lines of one width."""
     before, after = _split_characters(old), _split_characters(new)
     if len(before) != len(after):  # wide characters: cells and characters do not match

@@ -191,7 +191,7 @@ class Picker(Panel, can_focus=True):
 
     def action_move(self, by: int) -> None:
         wanted = self.index + by
-        if abs(by) > 1 or 0 <= wanted < len(self.shown_rows) or not self._move_to_neighbour(by):
+        if abs(by) > 1 or 0 <= wanted < len(self.shown_rows) or not self._focus_neighbour(by):
             self.move_within(by)
 
     def action_page(self, by: int) -> None:
@@ -205,7 +205,7 @@ class Picker(Panel, can_focus=True):
             self.redraw()
             self.post_message(self.Moved())
 
-    def _move_to_neighbour(self, by: int) -> bool:
+    def _focus_neighbour(self, by: int) -> bool:
         """Over the edge of the list goes to the neighbouring one, where there is one that way."""
         pickers = [p for p in self.screen.query(Picker) if p.display and p.region.size]
         if self not in pickers:  # there is no room for it now

@@ -291,14 +291,14 @@ class VerdictList(Picker):
         return [crop_line(line, width)]
 
     def draw(self, width: int, height: int) -> list[Line]:
-        self.note = self._note_line()
+        self.note = self._enter_opens_line()
         lines = super().draw(width, height)
-        if (note := self._note_line()) != self.note:  # the columns have another width now
+        if (note := self._enter_opens_line()) != self.note:  # the columns have another width now
             self.note = note
             lines = super().draw(width, height)
         return lines
 
-    def _note_line(self) -> Line:
+    def _enter_opens_line(self) -> Line:
         """What Enter opens: a name that has no room in its column stands here whole."""
         selected = self.selected_effect() if self.has_focus else None
         if selected is None:

@@ -14,7 +14,7 @@ def read_words() -> dict[str, str]:
     return read_shipped_toml(__file__, "words.toml", dict[str, str])
 
 
-def _term_lines(term: str, meaning: str, width: int) -> list[Line]:
+def _term_and_meaning(term: str, meaning: str, width: int) -> list[Line]:
     """Return the term and its whole meaning, as many lines as it takes."""
     rows = wrap_text(meaning, max(8, width - _WORD))
     heads = [(f"{term:<{_WORD}}", "strong"), *[(" " * _WORD, "text")] * (len(rows) - 1)]
@@ -46,7 +46,7 @@ class WordList(Picker):
         return [
             PickerRow(f"{term} {number}", partial(_drawn_line, line), f"{term} {meaning}")
             for term, meaning in read_words().items()
-            for number, line in enumerate(_term_lines(term, meaning, self._width))
+            for number, line in enumerate(_term_and_meaning(term, meaning, self._width))
         ]
 
     def draw(self, width: int, height: int) -> list[Line]:

@@ -36,13 +36,13 @@ def spread_remedy(host: Host, shared: SharedCpus) -> Remedy:
     """Other CPUs by hand; where a control group allows no others, more for the group."""
     pids = tuple(process.pid for process in shared.processes[:MAX_MOVED])
     everywhere = format_cpu_list(shared.cpus | shared.cpus_elsewhere)
-    folder, own = _limiting_group(host, pids[0], shared.cpus)
+    folder, own = _limiting_group_and_list(host, pids[0], shared.cpus)
     if folder:
         return SAYS.remedy("cpuset", folder=folder, cpus=everywhere, old=own)
     return SAYS.remedy("spread", cpus=everywhere, own=shared.cpu_list, pids=pids)
 
 
-def _limiting_group(host: Host, pid: int, cpus: frozenset[int]) -> tuple[str, str]:
+def _limiting_group_and_list(host: Host, pid: int, cpus: frozenset[int]) -> tuple[str, str]:
     """The folder of the control group that says so, with what it says; empty where none allows these CPUs alone."""
     table = read_mounts(host)
     path = control_group_of(host, pid)

@@ -64,11 +64,11 @@ def _free_cores_by_node(usable: UsableCpus, taken_cpus: frozenset[int]) -> list[
     bays = []
     for number, cpus in nodes:
         free = [core for core in cores if core <= cpus and not core & taken_cpus]
-        bays.append(NodeFreeCores(number, _group_by_cache(free, groups)))
+        bays.append(NodeFreeCores(number, _cores_by_cache(free, groups)))
     return bays
 
 
-def _group_by_cache(
+def _cores_by_cache(
     cores: Iterable[frozenset[int]], groups: list[frozenset[int]]
 ) -> tuple[tuple[frozenset[int], ...], ...]:
     cores_by_cache: dict[int, list[frozenset[int]]] = {}
@@ -83,12 +83,12 @@ def _choose_nodes(bays: list[NodeFreeCores], cores: int, table: NumaTable | None
     if fitting:
         # An untouched node only where no begun one has room.
         best = min(fitting, key=lambda b: (b.free_cores, b.node if b.node is not None else -1))
-        return _fill_slot([best], cores)
+        return _slot_of_first_cores([best], cores)
     first = max(bays, key=lambda b: (b.free_cores, -(b.node or 0)), default=None)
     if first is None or sum(bay.free_cores for bay in bays) < cores:
         return None
     others = sorted(
-        (b for b in bays if b is not first), key=lambda b: (_node_distance(table, first, b), -b.free_cores)
+        (b for b in bays if b is not first), key=lambda b: (_distance_or_zero(table, first, b), -b.free_cores)
     )
     used, left = [first], cores - first.free_cores
     for bay in others:
@@ -97,28 +97,28 @@ def _choose_nodes(bays: list[NodeFreeCores], cores: int, table: NumaTable | None
         if bay.free_cores:
             used.append(bay)
             left -= bay.free_cores
-    return _fill_slot(used, cores)
+    return _slot_of_first_cores(used, cores)
 
 
-def _node_distance(table: NumaTable | None, first_bay: NodeFreeCores, second_bay: NodeFreeCores) -> int:
+def _distance_or_zero(table: NumaTable | None, first_bay: NodeFreeCores, second_bay: NodeFreeCores) -> int:
     if table is None or first_bay.node is None or second_bay.node is None:
         return 0
     return table.node_distance(first_bay.node, second_bay.node)
 
 
-def _fill_slot(bays: list[NodeFreeCores], cores: int) -> PinningSlot:
+def _slot_of_first_cores(bays: list[NodeFreeCores], cores: int) -> PinningSlot:
     chosen: list[frozenset[int]] = []
     nodes: list[int] = []
     for bay in bays:
         left = cores - len(chosen)
         if left <= 0:
             break
-        chosen += _take_cores(bay, left)
+        chosen += _cores_sharing_caches(bay, left)
         nodes += [] if bay.node is None else [bay.node]
     return PinningSlot(cpus=frozenset().union(*chosen), cores=len(chosen), nodes=tuple(sorted(nodes)))
 
 
-def _take_cores(bay: NodeFreeCores, cores: int) -> list[frozenset[int]]:
+def _cores_sharing_caches(bay: NodeFreeCores, cores: int) -> list[frozenset[int]]:
     """The smallest cache that holds all; else whole caches, the fullest first."""
     fitting = [some for some in bay.caches if len(some) >= cores]
     if fitting:

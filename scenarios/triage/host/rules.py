@@ -69,7 +69,7 @@ def check_busy_kernel_threads(host: Host) -> Iterator[Finding]:
     listed = _threads_in_top(host)
     if not table.processes and not listed:
         raise FactUnreadable("no process can be seen")
-    threads_by_name = {thread.name: thread for thread in (*_busy_since_start(table), *listed)}
+    threads_by_name = {thread.name: thread for thread in (*_busy_kernel_threads(table), *listed)}
     for thread in sorted(threads_by_name.values(), key=lambda busy_thread: -busy_thread.share)[:MAX_SHOWN]:
         thread_kind = known_kernel_thread(thread.name)
         if thread_kind is not None and thread_kind.by_design:
@@ -93,7 +93,7 @@ def check_busy_kernel_threads(host: Host) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _busy_since_start(table: ProcessTable) -> Iterator[BusyThread]:
+def _busy_kernel_threads(table: ProcessTable) -> Iterator[BusyThread]:
     """Threads of one name that work only when something is wrong count together."""
     groups: dict[tuple[str, int], list[tuple[float, Process]]] = {}
     for process in table.processes.values():
@@ -183,7 +183,7 @@ def check_pressure(host: Host) -> Iterator[Finding]:
             if host.live and first is None
             else None
         )
-        most = f"; {first.name} [{first.pid}]{_thread_words(first)} uses {first.used}" if first else ""
+        most = f"; {first.name} [{first.pid}]{_kernel_thread_words(first)} uses {first.used}" if first else ""
         is_thread = first is not None and first.kernel_thread
         yield SAYS.finding(
             "pressure",
@@ -201,7 +201,7 @@ def check_pressure(host: Host) -> Iterator[Finding]:
                 )
                 for user in users
             ],
-            remedy=(_top_user_remedy(kind, first),)
+            remedy=(_look_at_top_user(kind, first),)
             if first
             else (nobody.next_remedy if nobody else SAYS.remedy(f"captured-{kind}"),),
             proof="process" if kind == "cpu" and not is_thread else kind,
@@ -219,7 +219,7 @@ def _owner_suffix(user: TopUser) -> str:
     return ", a kernel thread" if user.kernel_thread else f" of {user.owner}"
 
 
-def _thread_words(user: TopUser) -> str:
+def _kernel_thread_words(user: TopUser) -> str:
     """`, a kernel thread that ...`: few know them by their names; empty for a process."""
     if not user.kernel_thread:
         return ""
@@ -227,7 +227,7 @@ def _thread_words(user: TopUser) -> str:
     return ", a kernel thread" + (f" that {thread_kind.work}" if thread_kind is not None else "")
 
 
-def _top_user_remedy(kind: str, first: TopUser) -> Remedy:
+def _look_at_top_user(kind: str, first: TopUser) -> Remedy:
     """Return what the process that uses most does now: its average since the start is too little for a new priority."""
     if first.kernel_thread:
         return priority.kernel_thread_remedy(first.pid, first.name)

@@ -44,20 +44,20 @@ class TopUser(msgspec.Struct, frozen=True):
 def top_users(host: Host, kind: str) -> tuple[TopUser, ...]:
     """The processes outside our own family that use most, at most MOST; `kind`: cpu, io (nobody) or memory."""
     if kind == "memory":
-        return _top_by_memory(host)
-    return _top_by_cpu(host) if kind == "cpu" else ()
+        return _heavy_memory_users(host)
+    return _heavy_cpu_users(host) if kind == "cpu" else ()
 
 
 def process_table_of_look(host: Host) -> ProcessTable:
     """The processes as they were seen for it."""
-    return host.compute_once(_read_look)
+    return host.compute_once(_processes_with_io)
 
 
-def _read_look(host: Host) -> ProcessTable:
+def _processes_with_io(host: Host) -> ProcessTable:
     return read_process_table(host, io=True)
 
 
-def _top_by_cpu(host: Host) -> tuple[TopUser, ...]:
+def _heavy_cpu_users(host: Host) -> tuple[TopUser, ...]:
     """Over its own life a process had at most all CPUs: a quarter of them is a quarter of what others used, or more."""
     table = process_table_of_look(host)
     our_pids = own_process_family(host)
@@ -84,7 +84,7 @@ def _top_by_cpu(host: Host) -> tuple[TopUser, ...]:
     )
 
 
-def _top_by_memory(host: Host) -> tuple[TopUser, ...]:
+def _heavy_memory_users(host: Host) -> tuple[TopUser, ...]:
     """Resident pages, /proc/PID/statm field 2 (proc_pid_statm(5)); from a quarter of all memory on."""
     page = os.sysconf("SC_PAGE_SIZE")
     all_pages = os.sysconf("SC_PHYS_PAGES")

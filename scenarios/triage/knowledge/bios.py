@@ -51,10 +51,10 @@ class BiosSettingEntry(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, 
         return None
 
     def judge_value(self, value: str) -> Judgement:
-        flat = _plain_value(value)
-        if flat in {_plain_value(good) for good in self.io}:
+        flat = _value_to_compare(value)
+        if flat in {_value_to_compare(good) for good in self.io}:
             return "as advised"
-        return "costs I/O" if flat in {_plain_value(bad) for bad in self.not_io} else "not judged"
+        return "costs I/O" if flat in {_value_to_compare(bad) for bad in self.not_io} else "not judged"
 
 
 class BiosReading(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,14 +106,14 @@ def all_readings(
     `running_values`: by setting, what the running system shows of it, for those that the firmware does not tell.
     """
     all_of_them = (
-        _read_setting(s, values, pending, vendor, (running_values or {}).get(s.id, ""))
+        _reading_of_setting(s, values, pending, vendor, (running_values or {}).get(s.id, ""))
         for s in bios_settings()
     )
     foreign = {s.id for s in bios_settings() if s.cpu and cpu and s.cpu != cpu}
     return tuple(reading for reading in all_of_them if reading.value or reading.id not in foreign)
 
 
-def _read_setting(
+def _reading_of_setting(
     setting: BiosSettingEntry,
     values: dict[str, str],
     pending: dict[str, str],
@@ -139,5 +139,5 @@ def _plain_name(name: str) -> str:
     return re.sub(r"[^0-9A-Za-z]", "", name)
 
 
-def _plain_value(text: str) -> str:
+def _value_to_compare(text: str) -> str:
     return re.sub(r"[\s_-]", "", text).lower()

@@ -94,10 +94,10 @@ def changed_settings(host: Host) -> tuple[ChangedSetting, ...]:
 def known_boot_parameters(host: Host) -> tuple[BootWord, ...]:
     """The known boot parameters of this host, in the order of its command line; empty where that cannot be read."""
     text = host.read_file_text(BOOT_LINE, 1 << 16)
-    return tuple(_known_words(text)) if is_present(text) else ()
+    return tuple(_known_boot_words(text)) if is_present(text) else ()
 
 
-def _known_words(line: str) -> Iterator[BootWord]:
+def _known_boot_words(line: str) -> Iterator[BootWord]:
     for word in line.split():
         name, _, value = word.partition("=")
         parameter = boot_parameter_table().get(name.replace("-", "_"))

@@ -64,7 +64,7 @@ def check_rule(text: RuleText, host: Host) -> Iterator[Finding]:
         answer, reason = answer_and_reason_of(text, full)
         is_applicable = is_applicable or answer != "not applicable"
         if answer == "found":
-            cause, repeats = _cause_of(text, host, full)
+            cause, repeats = _cause_title_and_repeats(text, host, full)
             if repeats:
                 continue
             groups.setdefault(("notice" if cause else severity_of(text, full), cause), []).append(full)
@@ -78,12 +78,12 @@ def check_rule(text: RuleText, host: Host) -> Iterator[Finding]:
             keys.add(finding.key)
             yield finding
     if unknown:
-        raise FactUnreadable(_unknown_reason(unknown))
+        raise FactUnreadable(_names_and_first_reason(unknown))
     if not is_applicable:
         raise RuleInapplicable(text.otherwise or f"not on this host: {text.title}")
 
 
-def _cause_of(text: RuleText, host: Host, row: SubjectRow) -> tuple[str, bool]:
+def _cause_title_and_repeats(text: RuleText, host: Host, row: SubjectRow) -> tuple[str, bool]:
     """Return the title of the finding that this row follows from, and whether the row only repeats it.
 
     The title is empty without such a finding. A finding that is milder than this row is no cause of it.
@@ -97,7 +97,7 @@ def _cause_of(text: RuleText, host: Host, row: SubjectRow) -> tuple[str, bool]:
 
 
 def _worst_finding(host: Host, rule_id: str) -> Finding | None:
-    findings = host.compute_once(_no_findings)
+    findings = host.compute_once(_new_finding_cache)
     if rule_id not in findings:
         findings[rule_id] = None  # while it is asked: two that name each other are no causes
         named = (rule for rule in load_written_rules().rules if rule.id == rule_id)
@@ -106,7 +106,7 @@ def _worst_finding(host: Host, rule_id: str) -> Finding | None:
     return findings[rule_id]
 
 
-def _no_findings(_: Host) -> dict[str, Finding | None]:
+def _new_finding_cache(_: Host) -> dict[str, Finding | None]:
     """By rule, its worst finding; filled as rules ask."""
     return {}
 
@@ -115,7 +115,7 @@ def rows_to_check(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
     """Of a table, of the log, or of a path with wildcards: `name` is what stands for them, `mc0/dimm3`."""
     with ReadTrace() as trace:
         rows = _rule_rows(text, host)
-    host.compute_once(_empty_traces)[text.each] = trace
+    host.compute_once(_new_trace_cache)[text.each] = trace
     return rows
 
 
@@ -166,7 +166,7 @@ def row_with_rule_values(text: RuleText, host: Host, row: SubjectRow) -> Subject
     def value_of(reading: ReadingText) -> Value:
         if reading.last:
             return last_kernel_log_line(host, text.read[reading.last])
-        return read_value(host, reading, row.folder, _row_texts(reading, row))
+        return read_value(host, reading, row.folder, _texts_asked_for(reading, row))
 
     if text.read:
         columns = {name: partial(value_of, reading) for name, reading in text.read.items()}
@@ -176,7 +176,7 @@ def row_with_rule_values(text: RuleText, host: Host, row: SubjectRow) -> Subject
     return row
 
 
-def _row_texts(reading: ReadingText, row: SubjectRow) -> dict[str, str]:
+def _texts_asked_for(reading: ReadingText, row: SubjectRow) -> dict[str, str]:
     """Return the values that the path, the command or the pattern asks for."""
     asked_names = _PLACEHOLDER.findall(" ".join((reading.path, *reading.command, reading.match)))
     return {name: str(row[name]) for name in asked_names if name in row and is_present(row[name])}
@@ -284,7 +284,7 @@ def _sources_of(text: RuleText, host: Host, row: SubjectRow, *expressions: str) 
         pattern if pattern.startswith("/") else host.captured_output_path_or_command(pattern)
         for pattern in cited
     ]
-    table = host.compute_once(_empty_traces).get(text.each, ReadTrace())
+    table = host.compute_once(_new_trace_cache).get(text.each, ReadTrace())
     places: list[str] = []
     for pattern in patterns:
         if "*" in pattern:
@@ -298,17 +298,17 @@ def _sources_of(text: RuleText, host: Host, row: SubjectRow, *expressions: str) 
             if of is not None and of.path and value.kind == "unsupported" and value.source:
                 places.append(value.source)  # the file was read, and does not say it
             continue
-        place = of.source_path(row.folder, _row_texts(of, row)) if of is not None else ""
+        place = of.source_path(row.folder, _texts_asked_for(of, row)) if of is not None else ""
         traced = row.value_sources(name)
         if {place, f"{place}/"} & {*traced}:
             places.append(place)
             continue
-        files = _without_folders(traced)
+        files = _files_or_folders(traced)
         matching_files = [file for file in files if any(matches_glob(file, pattern) for pattern in patterns)]
         places += matching_files or (files if len(files) <= MAX_FILES_OF_A_VALUE else [])
         others += files
     return _shorten_sources(places, patterns) or _shorten_sources(
-        [*_table_sources(table, row), *others], patterns
+        [*_sources_of_row_in_table(table, row), *others], patterns
     )
 
 
@@ -322,20 +322,20 @@ def _shorten_sources(places: Sequence[str], patterns: Sequence[str]) -> list[str
     return list(dict.fromkeys(shown))[:MAX_SOURCES]
 
 
-def _without_folders(places: Sequence[str]) -> list[str]:
+def _files_or_folders(places: Sequence[str]) -> list[str]:
     return [place for place in places if not place.endswith("/")] or [place.rstrip("/") for place in places]
 
 
-def _table_sources(table: ReadTrace, row: SubjectRow) -> list[str]:
+def _sources_of_row_in_table(table: ReadTrace, row: SubjectRow) -> list[str]:
     """Of a table that read its rows' values together: what bears this row's name, or all where that is little."""
-    read = _without_folders(list(table))
+    read = _files_or_folders(list(table))
     name_pattern = re.compile(rf"(?<!\w){re.escape(row.subject)}(?!\w)")
     own = [place for place in read if row.subject and name_pattern.search(place)]
     chosen = own or read
     return chosen if len(chosen) <= MAX_SOURCES else []
 
 
-def _empty_traces(_: Host) -> dict[str, ReadTrace]:
+def _new_trace_cache(_: Host) -> dict[str, ReadTrace]:
     """By table, what was read for it; filled as rules ask."""
     return {}
 
@@ -406,7 +406,7 @@ def _advice_commands(advice: RemedyAdvice) -> tuple[str, ...]:
     return (*advice.commands, *(f"{key} = {value}" for key, value in advice.set.items()))
 
 
-def _unknown_reason(unknown: Sequence[tuple[str, str]]) -> str:
+def _names_and_first_reason(unknown: Sequence[tuple[str, str]]) -> str:
     subject, reason = unknown[0]
     if len(unknown) == 1:
         return reason if not subject or subject in reason else f"{subject}: {reason}"

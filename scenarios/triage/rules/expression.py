@@ -51,7 +51,7 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "matches": lambda text, pattern: re.search(pattern, text) is not None,
     "hex": lambda digits: _hexadecimal_number(str(digits)),
     "words": lambda text: tuple(text.split()),
-    "found": lambda text, pattern: _first_group(text, pattern),
+    "found": lambda text, pattern: _first_group_matched(text, pattern),
     "largest": lambda text: max(map(int, re.findall(r"-?[0-9]{1,18}", str(text)))),  # number of a text
     "cpus": lambda text: _count_listed_cpus(text),  # of a list such as `2-31,64`
     "joined": lambda items: ", ".join(str(item) for item in items),
@@ -70,7 +70,7 @@ def _count_listed_cpus(text: str) -> Value:
     return len(cpus) if cpus is not None else Absent(f"{text[:40]!r} is no list of CPUs", "invalid")
 
 
-def _first_group(text: str, pattern: str) -> Value:
+def _first_group_matched(text: str, pattern: str) -> Value:
     match = re.search(pattern, text)
     return match[1] if match else Absent(f"nothing in {text[:40]!r} matches {pattern}", "unsupported")
 
@@ -87,7 +87,7 @@ class Expression:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._tree = _parse_checked(text)
+        self._tree = _parse_allowed_expression(text)
 
     @cached_property
     def needed_names(self) -> frozenset[str]:
@@ -112,7 +112,7 @@ def parse_expression(text: str) -> Expression:
     return Expression(text)
 
 
-def _parse_checked(text: str) -> ast.expr:
+def _parse_allowed_expression(text: str) -> ast.expr:
     if len(text) > MAX_LETTERS:
         raise InvalidExpression(f"an expression has more than {MAX_LETTERS} letters")
     try:
@@ -181,9 +181,9 @@ def _evaluate_node(node: ast.expr, names: Names) -> Value:
     if isinstance(node, ast.Constant):
         return Absent("not known here", "unsupported") if node.value is None else node.value
     if isinstance(node, ast.Name):
-        return _named_value(node.id, names)
+        return _value_of_name(node.id, names)
     if isinstance(node, ast.BoolOp):
-        return _bool_value(node, names)
+        return _and_or_value(node, names)
     if isinstance(node, ast.IfExp):
         test = _evaluate_or_absent(node.test, names)
         return (
@@ -195,19 +195,19 @@ def _evaluate_node(node: ast.expr, names: Names) -> Value:
         return _evaluate_call(node, names)
     if isinstance(node, ast.Compare):
         return _evaluate_comparison(node, names)
-    parts = [_evaluate_or_absent(part, names) for part in _operands(node)]
+    parts = [_evaluate_or_absent(part, names) for part in _operand_nodes(node)]
     missing = next((part for part in parts if isinstance(part, Absent)), None)
     if missing is not None:
         return missing
     if isinstance(node, ast.UnaryOp):
         return not parts[0] if isinstance(node.op, ast.Not) else -parts[0]
     if isinstance(node, ast.BinOp):
-        _check_numeric(node.op, parts)
+        _require_numbers(node.op, parts)
         return _ARITHMETIC[type(node.op)](*parts)
     return tuple(parts)
 
 
-def _operands(node: ast.expr) -> list[ast.expr]:
+def _operand_nodes(node: ast.expr) -> list[ast.expr]:
     if isinstance(node, ast.UnaryOp):
         return [node.operand]
     if isinstance(node, ast.BinOp):
@@ -215,20 +215,20 @@ def _operands(node: ast.expr) -> list[ast.expr]:
     return [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
 
 
-def _named_value(name: str, names: Names) -> Value:
+def _value_of_name(name: str, names: Names) -> Value:
     try:
         return names[name]
     except KeyError:
         return Absent(f"{name} is not known here", "unsupported")
 
 
-def _check_numeric(op: ast.operator, parts: list[Value]) -> None:
+def _require_numbers(op: ast.operator, parts: list[Value]) -> None:
     """`'x' * 1000000000` and the like would fill the memory; texts may only be joined."""
     if not all(isinstance(part, int | float) for part in parts) and not isinstance(op, ast.Add):
         raise TypeError("arithmetic needs numbers")
 
 
-def _bool_value(node: ast.BoolOp, names: Names) -> Value:
+def _and_or_value(node: ast.BoolOp, names: Names) -> Value:
     """Kleene's logic: one false part makes `and` false, one true part makes `or` true, whatever is unknown."""
     decides = isinstance(node.op, ast.Or)
     unknown: Absent | None = None

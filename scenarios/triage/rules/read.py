@@ -60,8 +60,8 @@ class ReadingText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     def source_path(self, folder: str, row: dict[str, str]) -> str:
         """The file or the command that it reads on this host; empty for the log."""
         if not self.path:
-            return " ".join(_fill_path(word, row) for word in self.command)
-        path = _fill_path(self.path, row)
+            return " ".join(_fill_known_holes(word, row) for word in self.command)
+        path = _fill_known_holes(self.path, row)
         return path if path.startswith("/") else f"{folder}/{path}"
 
 
@@ -69,14 +69,14 @@ def read_value(host: Host, reading: ReadingText, folder: str, row: dict[str, str
     """The value, or why there is none."""
     if row and reading.match:
         escaped = {name: re.escape(text) for name, text in row.items()}
-        reading = msgspec.structs.replace(reading, match=_fill_path(reading.match, escaped))
+        reading = msgspec.structs.replace(reading, match=_fill_known_holes(reading.match, escaped))
     if reading.log:
-        messages = _matching_messages(host, reading)
+        messages = _kernel_messages_matching(host, reading)
         return messages if isinstance(messages, Absent) else len(messages)
     if reading.service:
         return service_state(host, reading.service)
     if reading.command:
-        words = [_fill_path(word, row) for word in reading.command]
+        words = [_fill_known_holes(word, row) for word in reading.command]
         # a thing's name is an argument, never an option of a program that root runs
         if any(
             word.startswith("-") and as_written[0] == "{"
@@ -86,7 +86,7 @@ def read_value(host: Host, reading: ReadingText, folder: str, row: dict[str, str
                 f"{reading.command[0]}: the name begins with '-', which it would take for an option",
                 "invalid",
             )
-        return _value_of_text(host.read_command(*words), reading, reading.command[0])
+        return _value_in_text(host.read_command(*words), reading, reading.command[0])
     path = reading.source_path(folder, row)
     if reading.exists:
         return bool(host.glob_paths(path)) if "*" in path else host.path_exists(path)
@@ -94,11 +94,11 @@ def read_value(host: Host, reading: ReadingText, folder: str, row: dict[str, str
         names = host.list_names(path)
         return names if isinstance(names, Absent) else len(names)
     if "*" in reading.path:
-        return _value_of_text(_join_files(host, path), reading, path)
+        return _value_in_text(_join_files(host, path), reading, path)
     if reading.link:
         target = host.read_link(path)
         return target if isinstance(target, Absent) else target.rsplit("/", 1)[-1]
-    return _value_of_text(host.read_file_text(path, MAX_READ_BYTES), reading, path)
+    return _value_in_text(host.read_file_text(path, MAX_READ_BYTES), reading, path)
 
 
 def _join_files(host: Host, pattern: str) -> str | Absent:
@@ -112,11 +112,11 @@ def _join_files(host: Host, pattern: str) -> str | Absent:
 
 def last_kernel_log_line(host: Host, log: ReadingText) -> Value:
     """Of the kernel's log, the last that meets the pattern; empty where none does."""
-    messages = _matching_messages(host, log)
+    messages = _kernel_messages_matching(host, log)
     return messages if isinstance(messages, Absent) else messages[-1][:300] if messages else ""
 
 
-def _matching_messages(host: Host, reading: ReadingText) -> list[str] | Absent:
+def _kernel_messages_matching(host: Host, reading: ReadingText) -> list[str] | Absent:
     log = host.compute_once(read_kernel_log)
     if isinstance(log, Absent):
         return log
@@ -132,7 +132,7 @@ def kernel_log_index(host: Host) -> LineIndex:
     return LineIndex([] if isinstance(log, Absent) else [line.message for line in log.lines])
 
 
-def _value_of_text(text: str | Absent, reading: ReadingText, source: str) -> Value:
+def _value_in_text(text: str | Absent, reading: ReadingText, source: str) -> Value:
     if isinstance(text, Absent):
         return text
     if reading.choice:
@@ -172,5 +172,5 @@ def _number_or_text_value(text: str) -> Value:
     return text
 
 
-def _fill_path(template: str, row: dict[str, str]) -> str:
+def _fill_known_holes(template: str, row: dict[str, str]) -> str:
     return re.sub(r"\{(\w+)\}", lambda name_match: row.get(name_match[1], name_match[0]), template)

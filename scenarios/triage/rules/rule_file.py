@@ -129,7 +129,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     load: str = ""
     tests: tuple[TestRow, ...] = ()
 
-    def _typed_lines(self) -> Iterator[str]:
+    def _lines_to_type(self) -> Iterator[str]:
         for item in self.remedy:
             yield from (*item.commands, *item.persistent, *item.verify, *item.undo)
             yield from (word for pair in (item.set | item.switch).items() for word in pair)
@@ -155,7 +155,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
                 SentenceTemplate(template)
         except InvalidExpression as error:
             return str(error)
-        if unfilled := next(filter(None, map(_computed_part_in_braces, self._typed_lines())), ""):
+        if unfilled := next(filter(None, map(_computed_part_in_braces, self._lines_to_type())), ""):
             return f"{{{unfilled}}}: a command is filled with names only; give it a name by `let`"
         plain_texts = (
             self.title,
@@ -195,7 +195,7 @@ class RuleFile(msgspec.Struct, frozen=True):
     problems: tuple[str, ...] = ()
 
 
-def _without_rows(parsed: dict[str, Json]) -> None:
+def _drop_tests_and_add_words(parsed: dict[str, Json]) -> None:
     """Remove the tests' rows, half of a file; add the words that the log must have for a rule to match."""
     rules = parsed.get("rule")
     for entry in rules if isinstance(rules, list) else ():
@@ -221,7 +221,7 @@ def parse_rule_file(path: Path, *, tested: bool = False) -> RuleFile:
             if tested
             else read_trusted_file(path, MAX_RULE_FILE_BYTES)
         )
-        parsed = parse_toml(path, data, _without_rows) if tested else tomllib.loads(data.decode())
+        parsed = parse_toml(path, data, _drop_tests_and_add_words) if tested else tomllib.loads(data.decode())
         entries = parsed.get("rule", [])
     except FileTooLarge:
         return RuleFile((), (f"{path}:1: longer than {MAX_RULE_FILE_BYTES} bytes",))

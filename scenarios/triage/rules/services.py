@@ -88,7 +88,7 @@ def service_state(host: Host, name: str) -> State | Absent:
     unit = name if name.endswith((".service", ".timer", ".socket")) else f"{name}.service"
     if name.removesuffix(".service") in host.compute_once(running_program_names):
         return "running"
-    units = host.compute_once(_captured_unit_states)
+    units = host.compute_once(_states_of_captured_units)
     if unit in units:
         return units[unit]
     listings = [names for folder in _UNIT_FOLDERS if is_present(names := host.list_names(folder))]
@@ -110,7 +110,7 @@ def running_program_names(host: Host) -> frozenset[str]:
     return frozenset(names)
 
 
-def _captured_unit_states(host: Host) -> dict[str, State]:
+def _states_of_captured_units(host: Host) -> dict[str, State]:
     """By `systemctl list-units` and `list-unit-files` of a sosreport."""
     states: dict[str, State] = {}
     for path in host.glob_paths("/sos_commands/systemd/systemctl_list-unit*") if not host.live else ():

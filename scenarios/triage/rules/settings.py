@@ -38,14 +38,14 @@ def setting_commands(host: Host, wanted: Mapping[str, str], name: str) -> Settin
     wanted = settings_to_change(host, wanted)
     sysctls = {key: value for key, value in wanted.items() if not key.startswith("/")}
     commands = [_sysctl_command(sysctls.items())] if sysctls else []
-    undo = [_sysctl_command(old)] if (old := list(_previous_sysctls(host, sysctls))) else []
+    undo = [_sysctl_command(old)] if (old := list(_sysctls_to_put_back(host, sysctls))) else []
     files: dict[str, list[str]] = {}
     for path, value in wanted.items():
         if path.startswith("/"):
             files.setdefault(value, []).append(path)
     for value, paths in files.items():
-        commands.append(_write_command(value, paths))
-        undo += _undo_commands(host, paths)
+        commands.append(_echo_command(value, paths))
+        undo += _put_back_commands(host, paths)
     keep = f"/etc/sysctl.d/90-hostdx-{name}.conf"
     quoted_settings = " ".join(shlex.quote(f"{key} = {value}") for key, value in sysctls.items())
     verify = [f"sysctl {shlex.join(sysctls)}"] if sysctls else []
@@ -54,7 +54,7 @@ def setting_commands(host: Host, wanted: Mapping[str, str], name: str) -> Settin
         verify.append(f"{verb} {' '.join(map(_quote_pattern, paths))}")
     return SettingCommands(
         tuple(commands),
-        (f"printf '%s\\n' {quoted_settings} > {keep}", *_overriding_lines(host, sysctls, keep))
+        (f"printf '%s\\n' {quoted_settings} > {keep}", *_lines_of_overriding_files(host, sysctls, keep))
         if sysctls
         else (),
         tuple(verify),
@@ -62,7 +62,7 @@ def setting_commands(host: Host, wanted: Mapping[str, str], name: str) -> Settin
     )
 
 
-def _overriding_lines(host: Host, sysctls: Mapping[str, str], keep: str) -> Iterator[str]:
+def _lines_of_overriding_files(host: Host, sysctls: Mapping[str, str], keep: str) -> Iterator[str]:
     """Yield what sets another value after `keep` at the next boot (sysctl.d(5), tuned.conf(5))."""
     files = host.compute_once(settings_of_files)
     asked = (files if is_present(files) else {}) | host.compute_once(settings_of_tuned)
@@ -99,23 +99,23 @@ def _sysctl_command(pairs: Iterable[tuple[str, str]]) -> str:
     return "sysctl -w " + " ".join(shlex.quote(f"{key}={value}") for key, value in pairs)
 
 
-def _previous_sysctls(host: Host, sysctls: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _sysctls_to_put_back(host: Host, sysctls: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield what each sysctl was, or what stood in its place; a value that cannot be read has no undo."""
     for key in sysctls:
-        old = _read_sysctl(host, key)
+        old = _sysctl_or_empty(host, key)
         other = _INSTEAD.get(key, "")
         if old == "0" and other:
-            key, old = other, _read_sysctl(host, other)
+            key, old = other, _sysctl_or_empty(host, other)
         if old:
             yield key, old
 
 
-def _read_sysctl(host: Host, sysctl: str) -> str:
+def _sysctl_or_empty(host: Host, sysctl: str) -> str:
     text = host.read_file_text("/proc/sys/" + sysctl.replace(".", "/"), 4096)
     return " ".join(text.split()) if is_present(text) else ""
 
 
-def _undo_commands(host: Host, paths: Sequence[str]) -> Iterator[str]:
+def _put_back_commands(host: Host, paths: Sequence[str]) -> Iterator[str]:
     """One line, and one more for each value that differs from the usual one."""
     places = [place for path in paths for place in _matching_paths(host, path)]
     were = {
@@ -125,10 +125,10 @@ def _undo_commands(host: Host, paths: Sequence[str]) -> Iterator[str]:
     }
     for number, (value, _) in enumerate(Counter(were.values()).most_common()):
         own = [place for place, old in were.items() if old == value]
-        yield _write_command(value, paths if not number and len(were) == len(places) else own)
+        yield _echo_command(value, paths if not number and len(were) == len(places) else own)
 
 
-def _write_command(value: str, paths: Sequence[str]) -> str:
+def _echo_command(value: str, paths: Sequence[str]) -> str:
     several = len(paths) > 1 or "*" in paths[0]
     return f"echo {shlex.quote(value)} {'| tee' if several else '>'} {' '.join(map(_quote_pattern, paths))}"
 

@@ -21,9 +21,9 @@ def rows_of_matches(host: Host, globs: str, pattern: str, command: tuple[str, ..
     With a command its output is cut. A live host is asked for it only where a path of `each` is there.
     """
     rows: list[SubjectRow] = []
-    for path, text in _texts_to_search(host, globs, command):
+    for path, text in _sources_and_texts(host, globs, command):
         for match in re.finditer(pattern, without_long_lines(text), re.MULTILINE):
-            columns = {name: _group_value(word) for name, word in match.groupdict().items()}
+            columns = {name: _number_or_text(word) for name, word in match.groupdict().items()}
             name = match.groupdict().get("name") or path.rpartition(".dev.")[2].rpartition("/")[2]
             rows.append(SubjectRow(name, {"path": path, **columns, "name": name}, path))
             if len(rows) == MAX_ROWS:
@@ -31,7 +31,7 @@ def rows_of_matches(host: Host, globs: str, pattern: str, command: tuple[str, ..
     return rows
 
 
-def _texts_to_search(host: Host, globs: str, command: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _sources_and_texts(host: Host, globs: str, command: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     if command and host.live and not any(map(host.glob_paths, globs.split())):
         return
     if command:
@@ -51,7 +51,7 @@ def _output_reader(command: tuple[str, ...]) -> Callable[[Host], str | Absent]:
     return lambda host: host.read_command(*command)
 
 
-def _group_value(word: str | None) -> Value:
+def _number_or_text(word: str | None) -> Value:
     """A number where it is written as one is; what begins with a zero is a text."""
     if word is None:
         return Absent("the text does not say it", "unsupported")

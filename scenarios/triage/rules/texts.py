@@ -120,7 +120,7 @@ class FindingTexts:
         **fields: object,
     ) -> Finding:
         """Put the given values before the file's own; evidence, remedies and references come after them."""
-        text = self._text_entry(FindingText, "finding", name)
+        text = self._entry_of_kind(FindingText, "finding", name)
         fields["subject"] = subject
         advice = (Remedy(title=self._fill_template(text.advice, fields)),) if text.advice else ()
         return Finding(
@@ -144,19 +144,19 @@ class FindingTexts:
         return self._fill_remedy(name, fields)
 
     def evidence(self, name: str, /, **fields: object) -> Evidence:
-        return self._fill_evidence(self._text_entry(LineText, "line", name), fields)
+        return self._fill_evidence(self._entry_of_kind(LineText, "line", name), fields)
 
     def text(self, name: str, /, **fields: object) -> str:
-        return self._fill_template(self._text_entry(LineText, "line", name).text, fields)
+        return self._fill_template(self._entry_of_kind(LineText, "line", name).text, fields)
 
-    def _text_entry(self, kind: type[_T], table: str, name: str) -> _T:
+    def _entry_of_kind(self, kind: type[_T], table: str, name: str) -> _T:
         text_entry = self.all_entries.get((table, name))
         if not isinstance(text_entry, kind):
             raise KeyError(f"{self.path}: there is no {table}.{name}")
         return text_entry
 
     def _fill_remedy(self, name: str, fields: Mapping[str, object]) -> Remedy:
-        text = self._text_entry(RemedyText, "remedy", name)
+        text = self._entry_of_kind(RemedyText, "remedy", name)
         return Remedy(
             title=self._fill_template(text.title, fields),
             commands=self._fill_lines(text.commands, fields),

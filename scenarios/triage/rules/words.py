@@ -46,7 +46,7 @@ def fill_command(line: str, names: Names) -> str:
     or not, a word that begins with `-` is one, unless `--` stands before it in the same command.
     """
     holes = [hole_match for hole_match in _PLAIN.finditer(line) if hole_match[1] in names]
-    if any(isinstance(names[hole[1]], Absent) or _is_option(line, hole, names) for hole in holes):
+    if any(isinstance(names[hole[1]], Absent) or _would_be_option(line, hole, names) for hole in holes):
         return ""
 
     def fill_hole(hole: re.Match[str]) -> str:
@@ -102,7 +102,7 @@ def fill_line_for_each_value(line: str, names: Names) -> list[str]:
     return [fill_unquoted(line.replace(marked_hole[0], word), names) for word in value.split()]
 
 
-def _is_option(line: str, hole: re.Match[str], names: Names) -> bool:
+def _would_be_option(line: str, hole: re.Match[str], names: Names) -> bool:
     value, before = names[hole[1]], line[: hole.start()]
     if not (isinstance(value, str) and value_text(value).startswith("-")) or _WITHIN_WORD.search(before):
         return False
@@ -132,19 +132,19 @@ class SentenceTemplate:
         return [expr.text for expr, _ in self._holes.values()]
 
     def fill_sentence(self, names: Names) -> str:
-        return _HOLE.sub(lambda hole: self._hole_text(hole[0], names), self._known_parts(names))
+        return _HOLE.sub(lambda hole: self._hole_text(hole[0], names), self._without_unknown_parts(names))
 
     def fill_clauses(self, names: Names) -> str:
         """As `fill_sentence`, without the clauses (between `; ` or `, `) in which every value is unknown or empty."""
         kept: list[str] = []
-        for clause in _CLAUSE.split(self._known_parts(names)):
+        for clause in _CLAUSE.split(self._without_unknown_parts(names)):
             texts = [self._hole_text(hole[0], names) for hole in _HOLE.finditer(clause)]
             # the separator before a clause belongs to it
             if not texts or any(text not in ("", "unknown") for text in texts):
                 kept.append(_HOLE.sub(lambda hole: self._hole_text(hole[0], names), clause))
         return re.sub(r"^[;,] ", "", "".join(kept))
 
-    def _known_parts(self, names: Names) -> str:
+    def _without_unknown_parts(self, names: Names) -> str:
         return _OPTIONAL.sub(lambda part: part[1] if self._is_known(part[1], names) else "", self.template)
 
     def _is_known(self, part: str, names: Names) -> bool:

@@ -158,7 +158,7 @@ def test_on_a_busy_host_the_first_screen_does_not_share_the_cpus_with_triage(
         assert bool(begun) == (load == 0.0)
         monkeypatch.setattr(Shell, "watch_triage", lambda self: None)
         monkeypatch.setattr(Shell, "look_for_recordings_and_offer_undo", lambda self: None)
-        self._finish_start()
+        self._after_first_screen()
 
     monkeypatch.setattr("os.getloadavg", lambda: (load, load, load))
     for module in ("children.event_child", "requests"):

@@ -18,7 +18,7 @@ from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.plan import Plan
 
 
-def _aftermath_lines(asked: list[Action], width: int) -> list[Line]:
+def _undo_or_stay_lines(asked: list[Action], width: int) -> list[Line]:
     """Return what becomes of them: most are put back, a trim cannot be."""
     lasting = sum(action.irreversible for action in asked)
     out: list[Line] = []
@@ -64,7 +64,7 @@ class ConsentScreen(Base):
         if asked:
             out += [
                 text_line(f"▲ This run makes {count_noun(len(asked), 'change')} to this host.", "warning"),
-                *_aftermath_lines(asked, width),
+                *_undo_or_stay_lines(asked, width),
                 BLANK,
             ]
         for action in asked:

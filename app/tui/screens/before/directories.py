@@ -110,9 +110,9 @@ class DirectoriesScreen(Base):
             id="directories", title="DIRECTORIES TO MEASURE", empty="reading the mounts", list_rows=self._place_rows,
             draw_heads=self._column_heads,
         )  # fmt: skip
-        yield DrawnPanel(self._explanation_lines, id="explained")
+        yield DrawnPanel(self._refusal_and_key_lines, id="explained")
 
-    def _explanation_lines(self, width: int, _height: int) -> list[Line]:
+    def _refusal_and_key_lines(self, width: int, _height: int) -> list[Line]:
         place = self.selected_place
         is_refused = place is not None and bool(place.refusal)
         refusal = (
@@ -149,10 +149,10 @@ class DirectoriesScreen(Base):
             refused = {place.path for place in listed if place.refusal}
             self.marked = [path for path in self.marked if path not in refused]
         typed = [place for place in self._places if place.path not in listed_paths]
-        self._places = sorted([*listed, *typed], key=lambda p: (self._place_of(p.path), bool(p.refusal)))
+        self._places = sorted([*listed, *typed], key=lambda p: (self._mark_order_of(p.path), bool(p.refusal)))
         self.show()
 
-    def _place_of(self, path: str) -> int:
+    def _mark_order_of(self, path: str) -> int:
         """What was marked when the screen was opened comes first, in its order."""
         return self.marked.index(path) if path in self.marked else len(self.marked)
 
@@ -178,7 +178,7 @@ class DirectoriesScreen(Base):
 
     def _place_rows(self) -> list[PickerRow]:
         return [
-            PickerRow(p.path, partial(self._place_line, p), f"{p.path} {p.device} {p.model} {p.fstype}")
+            PickerRow(p.path, partial(self._directory_line, p), f"{p.path} {p.device} {p.model} {p.fstype}")
             for p in self._places
         ]
 
@@ -189,7 +189,7 @@ class DirectoriesScreen(Base):
         heads = [f"{word:<{room}}" for word, room in zip(COLUMNS, widths, strict=False) if room]
         return [crop_line(text_line("      " + "  ".join([*heads, f"{COLUMNS[-1]:>{free}}"]), "dim"), width)]
 
-    def _place_line(self, place: ListedDirectory, width: int) -> Line:
+    def _directory_line(self, place: ListedDirectory, width: int) -> Line:
         number = self.marked.index(place.path) if place.path in self.marked else -1
         letter = LETTERS[number] if 0 <= number < len(LETTERS) else " "
         line: Line = [(f"[{letter}] ", "accent" if number >= 0 else "dim")]
@@ -227,26 +227,26 @@ class DirectoriesScreen(Base):
             return
         if place.path in self.marked:
             self.marked.remove(place.path)
-        elif self._is_refused(place):
+        elif self._say_if_refused(place):
             return
         else:
-            self.marked = self._marked_with(place.path)
+            self.marked = self._marked_after_adding(place.path)
         self._is_proposed = False
         self.show()
 
-    def _is_refused(self, place: ListedDirectory) -> bool:
+    def _say_if_refused(self, place: ListedDirectory) -> bool:
         """Return True, and say why, where nothing can be measured there."""
         if place.refusal:
             self.shell.show_message(f"it cannot be measured: {place.refusal}")
         return bool(place.refusal)
 
-    def _marked_with(self, path: str) -> list[str]:
+    def _marked_after_adding(self, path: str) -> list[str]:
         return [*self.marked, path] if self.several and not self._is_proposed else [path]
 
     def action_take(self) -> None:
         place = self.selected_place
         if place is not None and (not self.several or not self.marked):
-            if self._is_refused(place):
+            if self._say_if_refused(place):
                 return
             self.marked = [place.path]
         self._then(self.marked)
@@ -293,7 +293,7 @@ class DirectoriesScreen(Base):
             self._places.append(ListedDirectory(path))
         if path not in self.marked:
             before = self.marked
-            self.marked, self._is_proposed = self._marked_with(path), False
+            self.marked, self._is_proposed = self._marked_after_adding(path), False
             run_hostdx(self.app, ["places", "--", path], partial(self._show_typed_path, before))
         self.query_one(Picker)._key = path
         self.show()

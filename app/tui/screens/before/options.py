@@ -47,7 +47,7 @@ class OptionsScreen(Base):
 
     def compose_body(self) -> Iterable[Widget]:
         yield Picker(id="options", title=f"OPTIONS  {self._about.offer.id}", list_rows=self._option_rows)
-        yield DrawnPanel(self._explanation_lines, id="explained")
+        yield DrawnPanel(self._option_help_lines, id="explained")
 
     def _option_rows(self) -> list[PickerRow]:
         options = self._about.offer.options
@@ -69,7 +69,7 @@ class OptionsScreen(Base):
         name = self.query_one(Picker).selected_key
         return next((o for o in self._about.offer.options if o.name == name), None)
 
-    def _explanation_lines(self, width: int, _height: int) -> list[Line]:
+    def _option_help_lines(self, width: int, _height: int) -> list[Line]:
         """What the option under the cursor means, whole: a row of the list may be too narrow for it."""
         option = self._selected_option
         if option is None:

@@ -178,9 +178,9 @@ class PlanScreen(Base):
     def compose_body(self) -> Iterable[Widget]:
         with Box(id="parts"):
             yield Reader(self._plan_lines)
-            yield DrawnPanel(self._beside_lines, id="beside")
+            yield DrawnPanel(self._whole_plan_beside, id="beside")
 
-    def _beside_lines(self, width: int, height: int) -> list[Line]:
+    def _whole_plan_beside(self, width: int, height: int) -> list[Line]:
         """On a broad screen: what the plan's words stand for, step by step and load by load."""
         rows = whole_plan_lines(self.plan, width) if self.plan is not None else [BLANK]
         return (
@@ -193,12 +193,12 @@ class PlanScreen(Base):
 
     def on_mount(self) -> None:
         self.set_interval(0.1, self._poll_triage_and_child)
-        self.set_interval(2, self._check_busy)
+        self.set_interval(2, self._start_when_host_is_free)
         self._busy = measuring_lock_holder()
         self._restart_planner()
-        self._ask_first()
+        self._ask_option_once()
 
-    def _ask_first(self) -> None:
+    def _ask_option_once(self) -> None:
         """Once, as soon as triage has told that there is such an option."""
         option = next((o for o in self.offer.options if o.name == self._ask), None)
         if option is None:
@@ -252,7 +252,7 @@ class PlanScreen(Base):
         self.call_after_refresh(self.shell.show_message, "reading the host first; what you type is kept")
         return True
 
-    def _press_held_keys(self) -> None:
+    def _replay_held_keys(self) -> None:
         held, self._held_keys = self._held_keys, []
         if held:
             self.shell.show_message("")
@@ -282,10 +282,10 @@ class PlanScreen(Base):
         self.shell.draw()  # the list of options may be on top
 
     def _poll_triage_and_child(self) -> None:
-        self._take_triage()
+        self._take_offer_and_proposal()
         triage = self.shell.triage
         if self.offer.options or triage is None or triage.ended:
-            self._press_held_keys()
+            self._replay_held_keys()
         if self._child is not None and not self._child.ended and self._child.poll():
             if self._child.ended and self.plan is None and self._former is not None:
                 self._restore_former_plan(self._child.error)
@@ -301,7 +301,7 @@ class PlanScreen(Base):
         else:
             self.shell.show_message(f"no plan with that: {error}")
 
-    def _take_triage(self) -> None:
+    def _take_offer_and_proposal(self) -> None:
         """What triage has told since the plan was opened: the scenario's options, and what the host proposes."""
         current_offer = next((o for o in self.shell.home_session().offers if o.id == self.offer.id), None)
         if self._propose is None or current_offer is None:
@@ -313,9 +313,9 @@ class PlanScreen(Base):
             self.offer, self.values = current_offer, values
             self._restart_planner()
             self.show()
-        self._ask_first()
+        self._ask_option_once()
 
-    def _check_busy(self) -> None:
+    def _start_when_host_is_free(self) -> None:
         before, self._busy = self._busy, measuring_lock_holder()
         if before != self._busy:
             self.show()
@@ -447,14 +447,14 @@ class PlanScreen(Base):
             self.shell.show_message(f"it cannot be done here: {plan.refusal}")
             return
         if not plan.needs_consent and not plan.commands:
-            self._begin_or_wait(plan)
+            self._start_run_or_wait(plan)
             return
         from hostdx.app.tui.screens.before.consent import ConsentScreen
 
-        self.app.push_screen(ConsentScreen(plan), lambda yes: self._begin_or_wait(plan) if yes else None)
+        self.app.push_screen(ConsentScreen(plan), lambda yes: self._start_run_or_wait(plan) if yes else None)
 
-    def _begin_or_wait(self, plan: Plan) -> None:
-        self._check_busy()
+    def _start_run_or_wait(self, plan: Plan) -> None:
+        self._start_when_host_is_free()
         if self.blocking_run is not None:  # it began while this was read
             self.waits_for_end = True
             self.shell.show_message(

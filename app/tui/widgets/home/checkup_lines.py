@@ -35,14 +35,14 @@ def checkup_lines(session: RunSession, width: int, room: int = 1000, *, headed: 
         out = [
             link_line(line, process_link(item.pid) or (digit_link(item.rank) if item.recording else ""))
             for n, item in enumerate(ranked)
-            for line in _item_lines(item, width, each, first=not n)
+            for line in _item_and_next_lines(item, width, each, first=not n)
         ]
         if len(out) + len(head) <= room:
             break
     return [*head, *out]
 
 
-def _item_lines(item: Item, width: int, most: int, *, first: bool) -> list[Line]:
+def _item_and_next_lines(item: Item, width: int, most: int, *, first: bool) -> list[Line]:
     """`most` lines of its words; where that is not all of them, only the first item says what is next, and shortly."""
     rows = wrap_text(item.ranked_line, width - 2, "text", hang=3)
     if len(rows) > most:
@@ -54,7 +54,7 @@ def _item_lines(item: Item, width: int, most: int, *, first: bool) -> list[Line]
     ]
     step = next(iter(item.following), None)
     if step is not None and most > MAX_BRIEF_LINES:
-        out += _step_lines(step, width, "     ")
+        out += _step_and_command_lines(step, width, "     ")
     elif step is not None and first and step.command:
         more = f"   and {len(step.then)} more" if step.then else ""
         command = crop_line(
@@ -65,7 +65,7 @@ def _item_lines(item: Item, width: int, most: int, *, first: bool) -> list[Line]
     return out
 
 
-def _step_lines(step: SuggestedStep, width: int, indent: str) -> list[Line]:
+def _step_and_command_lines(step: SuggestedStep, width: int, indent: str) -> list[Line]:
     words = f"next: {clean_text(step.title_with_price)}"
     if (
         len(step.all_commands) == 1

@@ -40,16 +40,16 @@ def severity_words(finding: Finding) -> Line:
     return [(f"{sign} {finding.severity:<8}", f"{finding.severity}{ground}")]
 
 
-def _subject_words(subject: str, titles: dict[str, str]) -> str:
+def _subject_with_titles(subject: str, titles: dict[str, str]) -> str:
     """`sda read-1m-qd8` as `sda, stream read 1M x8`; what holds no load's id stays as it is."""
     parts = re.split("[ :]", subject)
     return ", ".join(titles.get(part, part) for part in parts) if any(p in titles for p in parts) else subject
 
 
-def _finding_title(finding: Finding, titles: dict[str, str], is_known: bool = False) -> str:
+def _finding_title(finding: Finding, titles: dict[str, str], shows_source: bool = False) -> str:
     """The title, with the subject where it does not say it itself; how it is `known` may stand before it."""
-    title, subject = clean_text(finding.title), clean_text(_subject_words(finding.subject, titles))
-    hint = "hint: " if finding.confidence == "hint" and not is_known else ""
+    title, subject = clean_text(finding.title), clean_text(_subject_with_titles(finding.subject, titles))
+    hint = "hint: " if finding.confidence == "hint" and not shows_source else ""
     new = [part for part in re.split(", |:", subject) if part not in title]
     return f"{hint}{title}" + (f" ({subject})" if new else "")
 
@@ -99,7 +99,7 @@ class FindingsPanel(Picker):
             finding.key,
             partial(self._finding_line, finding, titles),
             f"{finding.severity} {finding.id} {finding.title} {finding.subject}",
-            partial(self._second_line, finding, titles),
+            partial(self._rest_or_evidence_line, finding, titles),
             partial(full_finding_lines, finding, titles),
         )
 
@@ -116,7 +116,7 @@ class FindingsPanel(Picker):
         head, title = self._head_and_title(finding, titles, width)
         return [*head, *(wrap_text(title, width - cell_width(head))[0] if self.tall else text_line(title))]
 
-    def _second_line(self, finding: Finding, titles: dict[str, str], width: int) -> Line:
+    def _rest_or_evidence_line(self, finding: Finding, titles: dict[str, str], width: int) -> Line:
         """The rest of the title, else the first piece of evidence or what would be done about it."""
         head, title = self._head_and_title(finding, titles, width)
         rest = wrap_text(title, width - cell_width(head))[1:]
@@ -147,7 +147,7 @@ class FindingsPanel(Picker):
                 words = f"{unreadable} could not run" if width >= WIDE else f"{unreadable} not run"
                 self.note += [("   ", "text"), (words, "unknown")]
             if session.began is not None:
-                self.note += [("   ", "text"), *_programs_span(session, width)]
+                self.note += [("   ", "text"), *_programs_answered_or_key(session, width)]
         if self._is_own_run:
             self.note = text_line(_count_by_severity(session), "dim")
         return super().draw(width, height)
@@ -159,7 +159,7 @@ class FindingsPanel(Picker):
         return "✓ no rule found anything on this host" if done else "reading the host, about a second"
 
 
-def _programs_span(session: RunSession, width: int) -> Line:
+def _programs_answered_or_key(session: RunSession, width: int) -> Line:
     """How many of this host's programs answered, `f` names them; else the key that asks them."""
     answered = session.facts.get("programs answered")
     if answered is None or not isinstance(answered.value, list):

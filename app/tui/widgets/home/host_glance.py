@@ -17,23 +17,23 @@ MIN_FINDING_CELLS = 30  # for a finding beside what the host is made of
 _NOT_DISKS = ("loop", "zram", "ram")
 
 
-def _count_words(session: RunSession, subject: str, name: str, word: str) -> str:
+def _count_of_fact(session: RunSession, subject: str, name: str, word: str) -> str:
     fact = session.facts.get(f"{subject} {name}")
     return "" if fact is None else f"{value_words(fact.value)} {word}{'' if fact.value == 1 else 's'}"
 
 
 def host_lines(session: RunSession, width: int) -> list[Line]:
     """Two lines: which host this is; what it is made of and its worst finding. What says least gives way first."""
-    parts = text_line(_choose_fitting(_hardware_wordings(session), " · ", width), "dim")
+    parts = text_line(_first_that_fits(_hardware_wordings(session), " · ", width), "dim")
     room = width - cell_width(parts) - 3
-    finding_line = _worst_finding(session, room) if room >= MIN_FINDING_CELLS else []
+    finding_line = _worst_finding_line(session, room) if room >= MIN_FINDING_CELLS else []
     return [
         _host_name_line(session, width),
         [*parts, ("   ", "text"), *finding_line] if finding_line else parts,
     ]
 
 
-def _worst_finding(session: RunSession, width: int) -> Line:
+def _worst_finding_line(session: RunSession, width: int) -> Line:
     """Return sign and title of what speaks against the host most; empty while the host is read."""
     worst = next((f for f in unlisted_findings(session) if f.severity != "ok"), None)
     if worst is None:
@@ -70,17 +70,17 @@ def _hardware_wordings(session: RunSession) -> list[list[str]]:
     sockets = session.facts.get("cpu sockets")
     many = f"{value_words(sockets.value)} × " if model and sockets is not None and sockets.value != 1 else ""
     cores, threads = (
-        _count_words(session, "cpu", "cores", "core"),
-        _count_words(session, "cpu", "threads", "thread"),
+        _count_of_fact(session, "cpu", "cores", "core"),
+        _count_of_fact(session, "cpu", "threads", "thread"),
     )
     if fact_words(session, "cpu", "cores") == fact_words(session, "cpu", "threads"):
         threads = ""
-    rest = [_count_words(session, "numa", "nodes", "node"), fact_words(session, "memory", "total")]
+    rest = [_count_of_fact(session, "numa", "nodes", "node"), fact_words(session, "memory", "total")]
     plain = model.removeprefix("Intel ").removeprefix("AMD ")
     return [[many + model, cores, threads, *rest], [many + model, cores, *rest], [many + plain, cores, *rest]]
 
 
-def _choose_fitting(forms: list[list[str]], gap: str, width: int) -> str:
+def _first_that_fits(forms: list[list[str]], gap: str, width: int) -> str:
     """The first form that fits; the last one is cut."""
     lines = [gap.join(part for part in form if part) for form in forms]
     best = next((line for line in lines if cell_width(text_line(line)) <= width), lines[-1])
@@ -90,8 +90,8 @@ def _choose_fitting(forms: list[list[str]], gap: str, width: int) -> str:
 def devices_line(session: RunSession, width: int) -> Line:
     """One line: disks with transport and file system, network cards, the firewall. Many of a kind are counted."""
     disks, cards, wall = (
-        _list_disks(session),
-        _list_cards(session),
+        _disks_and_file_systems(session),
+        _cards_and_speeds(session),
         shorten_middle(_describe_firewall(session), max(24, width // 3)),
     )
     room = width - (cell_width(text_line(wall)) + 3 if wall else 0)
@@ -99,7 +99,7 @@ def devices_line(session: RunSession, width: int) -> Line:
     disk_words = [f"{name} {kind}".strip() for name, kind in disks]
     few = [_count_kinds([kind for _, kind in cards], "network card")] if cards else []
     plugged = [f"{name} {kind}".strip() for name, kind in cards]
-    best = _choose_fitting([[*disk_words, *plugged], [*counted, *plugged], [*counted, *few]], " · ", room)
+    best = _first_that_fits([[*disk_words, *plugged], [*counted, *plugged], [*counted, *few]], " · ", room)
     return text_line(" · ".join(part for part in (best, wall) if part), "dim")
 
 
@@ -109,7 +109,7 @@ def _count_kinds(kinds: list[str], word: str) -> str:
     return ", ".join(f"{n} × {kind}" if n > 1 else kind for kind, n in sums.items())
 
 
-def _list_disks(session: RunSession) -> list[tuple[str, str]]:
+def _disks_and_file_systems(session: RunSession) -> list[tuple[str, str]]:
     disks = []
     for fact in session.facts.values():
         kind, disk = fact.subject_kind_and_name
@@ -122,7 +122,7 @@ def _list_disks(session: RunSession) -> list[tuple[str, str]]:
     return disks
 
 
-def _list_cards(session: RunSession) -> list[tuple[str, str]]:
+def _cards_and_speeds(session: RunSession) -> list[tuple[str, str]]:
     """With the speed, else the driver."""
     cards = {
         f.subject: f.subject_kind_and_name[1]

@@ -90,7 +90,7 @@ def firewall_words(session: RunSession) -> list[tuple[str, str]]:
     return out
 
 
-def _group_devices(session: RunSession, group: str) -> dict[str, list[str]]:
+def _facts_by_device(session: RunSession, group: str) -> dict[str, list[str]]:
     """A group's devices, each with its facts in the order in which they are told."""
     facts_by_device: dict[str, dict[str, str]] = {}
     for fact in session.facts.values():
@@ -111,19 +111,19 @@ def _group_lines(session: RunSession, group: str, width: int, *, brief: bool = F
         for words, role in firewall_words(session):
             rows += [[("", "text"), *row] for row in wrap_text(words, width - _HEAD, role, hang=2)]
     else:
-        devices = _group_devices(session, group)
+        devices = _facts_by_device(session, group)
         names = min(max(14, width // 4), max((len(clean_text(d or _LIMITS)) for d in devices), default=0))
         for device, facts in devices.items():
             start = pad_line(text_line(device or _LIMITS, "strong"), names)
             room = width - names - 2 - _HEAD
             folded = flow_parts([(fact, "text") for fact in facts], room, "  ")
-            for row in [_whole_facts(facts, room)] if brief else folded:
+            for row in [_facts_that_fit(facts, room)] if brief else folded:
                 rows.append([*start, ("  ", "text"), *row])
                 start = [(" " * names, "text")]
     return [[(f"{group if not n else '':<{_HEAD}}", "dim"), *row] for n, row in enumerate(rows)]
 
 
-def _whole_facts(facts: Sequence[str], room: int) -> Line:
+def _facts_that_fit(facts: Sequence[str], room: int) -> Line:
     """Return the facts that are whole in one line, without those that are too long; a first one is cut."""
     shown = list(facts[:1])
     for fact in facts[1:]:
@@ -132,7 +132,7 @@ def _whole_facts(facts: Sequence[str], room: int) -> Line:
     return crop_line(text_line("  ".join(shown)), room)
 
 
-def _fit_groups(groups: list[list[Line]], height: int) -> list[Line]:
+def _share_height(groups: list[list[Line]], height: int) -> list[Line]:
     """All of the small groups, and of the large ones as much as there is room for: no group pushes another out."""
     room, shares = height, {}
     for left, (number, rows) in zip(
@@ -154,7 +154,7 @@ def draw_table(session: RunSession, width: int, height: int) -> list[Line]:
     """Everything else is on the screen of all facts."""
     full_groups = [_group_lines(session, group, width) for group in _GROUPS]
     fits = sum(map(len, full_groups)) <= height
-    return _fit_groups(
+    return _share_height(
         full_groups if fits else [_group_lines(session, group, width, brief=True) for group in _GROUPS],
         height,
     )

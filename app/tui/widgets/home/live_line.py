@@ -21,13 +21,13 @@ def pulse_strip(pulses: Sequence[ev.Pulse], width: int) -> Line:
     """Each figure with as much of its last course as fits: green, yellow from a tenth of the time waited on, red from a
     third on."""
     traces = range(TRACE if width >= WIDE else 0, -1, -1)
-    lines = (_strip_line(pulses, trace) for trace in traces)
+    lines = (_host_figures_line(pulses, trace) for trace in traces)
     return crop_line(
-        next((line for line in lines if cell_width(line) <= width), _strip_line(pulses, 0)), width
+        next((line for line in lines if cell_width(line) <= width), _host_figures_line(pulses, 0)), width
     )
 
 
-def _strip_line(pulses: Sequence[ev.Pulse], trace: int) -> Line:
+def _host_figures_line(pulses: Sequence[ev.Pulse], trace: int) -> Line:
     """`trace`: the pulses drawn of each figure; 0 where only the last ones have room."""
     last = pulses[-1]
     disk = max(last.devices, key=lambda name: (last.devices[name][2], name), default="")

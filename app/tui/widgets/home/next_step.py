@@ -28,9 +28,9 @@ class NextStep(Panel):
     @property
     def has_advice(self) -> bool:
         """Return whether the host waits for something now, so that a small screen has a line for what to do."""
-        return self._longest_wait()[0] >= SPEAKS
+        return self._wait_share_for_what_and_key()[0] >= SPEAKS
 
-    def _longest_wait(self) -> tuple[float, str, str]:
+    def _wait_share_for_what_and_key(self) -> tuple[float, str, str]:
         """Return the share of the time that tasks wait, for what, and the key of the scenario that shows who."""
         pulse = self.shell.latest_pulse
         if pulse is None:
@@ -38,7 +38,7 @@ class NextStep(Panel):
         return max((pulse.psi_cpu or 0.0, "a CPU", "6"), (pulse.psi_io or 0.0, "a disk", "2"))
 
     def _advice_line(self) -> Line:
-        share, resource, key = self._longest_wait()
+        share, resource, key = self._wait_share_for_what_and_key()
         ways: Line = [
             ("press ", "text"),
             (key, "key"),

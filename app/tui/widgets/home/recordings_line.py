@@ -51,7 +51,7 @@ class RecordingsLine(Panel):
 
     def draw(self, width: int, height: int) -> list[Line]:
         if not self.has_borders or height < 4 or not self.shell.recorded:  # nobody asked for the bundled ones
-            return [[("RECORDINGS  ", "title"), *self._state_line()]]
+            return [[("RECORDINGS  ", "title"), *self._running_and_recorded()]]
         inner = width - 4
         shown = self.shell.earlier_results.examples[: height - 3]
         has_interval = any(example.ratio for example in shown)
@@ -60,9 +60,9 @@ class RecordingsLine(Panel):
         hidden = len(self.shell.earlier_results.examples) - len(shown)
         if hidden and len(shown) > 1:
             rows[-1] = line_with_key_names(f"{hidden + 1} more: [r]")
-        return frame_rows("RECORDINGS", rows, width, height, note=self._state_line())
+        return frame_rows("RECORDINGS", rows, width, height, note=self._running_and_recorded())
 
-    def _state_line(self) -> Line:
+    def _running_and_recorded(self) -> Line:
         line: Line = []
         running = self.shell.running_words
         if running:

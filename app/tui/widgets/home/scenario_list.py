@@ -23,7 +23,7 @@ NAME = 10  # cells of a scenario's id
 WORDS = max(len(question.words) for question in list_questions())
 
 
-def _format_duration(seconds: float) -> str:
+def _usual_duration(seconds: float) -> str:
     if seconds <= 0:
         return "any"
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
@@ -90,7 +90,7 @@ def _question_line(key: str, words: str, evidence: ComplaintEvidence, width: int
     name = pad_line(
         [(clean_text(offer.id), "dim" if offer.blocked else "accent")], NAME if shows_evidence else NAME - 1
     )
-    tail: Line = [*name, (f"{'' if unknown else _format_duration(offer.takes_s):>6}", faint)]
+    tail: Line = [*name, (f"{'' if unknown else _usual_duration(offer.takes_s):>6}", faint)]
     room = width - cell_width(tail)
     head: Line = [(f"{key or ' '} ", "key"), *pad_line([(words, faint)], min(WORDS, room - 3)), (" ", "text")]
     if shows_evidence:
@@ -145,7 +145,7 @@ class ScenarioList(Picker):
             empty = ScenarioOffer(t=0.0, id=card.id, title="", question="", takes_s=0.0)
             evidence = collect_evidence(card, offers.get(card.id) or empty, session, earlier_results, pulse)
             ids = " ".join(card.id for card in question.cards)
-            words = f"{question.key} {question.words} {ids} {_searched_words(evidence.offer)}"
+            words = f"{question.key} {question.words} {ids} {_filter_words(evidence.offer)}"
             answering.add(card.id)
             out.append(
                 _make_row(ASKED + question.id, question.key, clean_text(question.words), words, evidence)
@@ -153,7 +153,7 @@ class ScenarioList(Picker):
         for offer in session.offers:
             if offer.id not in answering:
                 evidence = collect_evidence(card_of(offer.id), offer, session, earlier_results, pulse)
-                out.append(_make_row(offer.id, "", clean_text(offer.title), _searched_words(offer), evidence))
+                out.append(_make_row(offer.id, "", clean_text(offer.title), _filter_words(offer), evidence))
         return out
 
 
@@ -174,5 +174,5 @@ def _make_row(
     return PickerRow(key, line, searched, partial(_question_text_line, evidence), full_lines, name)
 
 
-def _searched_words(offer: ScenarioOffer) -> str:
+def _filter_words(offer: ScenarioOffer) -> str:
     return f"{offer.id} {offer.title} {offer.answers} {offer.question} {offer.blocked}"

@@ -120,14 +120,14 @@ def dot_rows(points: Sequence[Point], scale: Scale, window_s: float, width: int,
             continue
         x = min(columns - 1, max(0, int(t / window_s * columns)))
         y = min(rows - 1, int((1 - scale.share_of(value)) * rows))
-        for column, top, bottom in _joined_dots(last, (x, y)):
+        for column, top, bottom in _dots_of_line_to(last, (x, y)):
             for dot in range(top, bottom + 1):
                 cells[dot // 4][column // 2] |= _DOTS[column % 2][dot % 4]
         last = x, y
     return ["".join(chr(_BLANK_CELL + cell) if cell else " " for cell in row) for row in cells]
 
 
-def _joined_dots(start: tuple[int, int] | None, end: tuple[int, int]) -> list[tuple[int, int, int]]:
+def _dots_of_line_to(start: tuple[int, int] | None, end: tuple[int, int]) -> list[tuple[int, int, int]]:
     """Return (column, highest dot, lowest dot) of the line that ends there; its first column is drawn already."""
     x1, y1 = end
     if start is None or start[0] == x1:
@@ -236,16 +236,16 @@ def _scales_by_group(graphs: Sequence[Graph]) -> dict[str, Scale]:
     return {name: scale_for(members) for name, members in groups.items()}
 
 
-def _time_axis(window_s: float, left: int, width: int) -> Line:
+def _time_axis(window_s: float, left_cells: int, width: int) -> Line:
     """Return `└0 s ───── 30 s ───── 60 s`: the ends and the middle of the axis."""
-    room = width - left
+    room = width - left_cells
     end, middle = units.format_duration(window_s), units.format_duration(window_s / 2)
     words = [(0, "0 s "), (room - len(end) - 1, f" {end}"), (room // 2 - len(middle) // 2, f" {middle} ")]
     rule = "─" * max(0, room)
     for at, word in words:  # the ends before the middle: it gives way
         if at >= 0 and at + len(word) <= room and set(rule[at : at + len(word)]) == {"─"}:
             rule = rule[:at] + word + rule[at + len(word) :]
-    return [(" " * (left - 1), "text"), ("└", "dim"), (rule, "dim")]
+    return [(" " * (left_cells - 1), "text"), ("└", "dim"), (rule, "dim")]
 
 
 def _without_first_cells(line: Line, cells: int) -> Line:
@@ -269,7 +269,7 @@ def host_graphs(session: RunSession) -> list[Graph]:
     out = [share_graph("CPU in use", lambda pulse: pulse.cpu)]
     out += [
         Graph(f"{clean_text(name)} moves", "b", "B/s", _device_points(pulses, name, (0, 1)))
-        for name in _shown_devices(session, pulses)
+        for name in _planned_or_busiest(session, pulses)
     ]
     out.append(share_graph("tasks wait: disk", lambda pulse: pulse.psi_io))
     out.append(share_graph("tasks wait: CPU", lambda pulse: pulse.psi_cpu))
@@ -277,7 +277,7 @@ def host_graphs(session: RunSession) -> list[Graph]:
     return out + ([steal] if any(value >= 0.02 for _, value in steal.points) else [])
 
 
-def _shown_devices(session: RunSession, pulses: Sequence[ev.Pulse]) -> list[str]:
+def _planned_or_busiest(session: RunSession, pulses: Sequence[ev.Pulse]) -> list[str]:
     planned = [
         name.strip() for w in (session.plan.writes if session.plan else ()) for name in w.device.split(",")
     ]
@@ -294,9 +294,9 @@ def _shown_devices(session: RunSession, pulses: Sequence[ev.Pulse]) -> list[str]
     return [busiest] if busiest and moved[busiest] > 0 else []
 
 
-def _device_points(pulses: Iterable[ev.Pulse], name: str, which: Sequence[int]) -> list[Point]:
+def _device_points(pulses: Iterable[ev.Pulse], name: str, summed_parts: Sequence[int]) -> list[Point]:
     return [
-        (pulse.t, sum(pulse.devices[name][part] for part in which))
+        (pulse.t, sum(pulse.devices[name][part] for part in summed_parts))
         for pulse in pulses
         if name in pulse.devices
     ]

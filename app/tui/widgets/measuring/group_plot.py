@@ -97,7 +97,7 @@ def pair_ratios(
     return [PairRatios(*both, values, rest.get(both)) for both, values in values_by_pair.items()]
 
 
-def _half_marks(
+def _half_cell_marks(
     values: Sequence[float], axis: PlotAxis, columns: int, longest: int
 ) -> dict[tuple[int, int], str]:
     """Half a cell high each, by (line, column) from the top."""
@@ -110,7 +110,7 @@ def _half_marks(
     return {cell: _HALVES[which] for cell, which in halves.items()}
 
 
-def _plot_limits(values: Sequence[float], edge: float) -> tuple[Scale, int]:
+def _limits_and_beyond(values: Sequence[float], edge: float) -> tuple[Scale, int]:
     """Limits in log ratios round the margin and the values, and how many of these lie beyond them."""
     low, high = -1.6 * edge, 1.6 * edge
     ordered = sorted(values)
@@ -126,13 +126,13 @@ def _plot_limits(values: Sequence[float], edge: float) -> tuple[Scale, int]:
     return Scale(low, high), sum(not low <= v <= high for v in ordered)
 
 
-def _plot_axis(values: Sequence[float], edge: float, lines: int) -> tuple[PlotAxis, int]:
+def _axis_and_beyond(values: Sequence[float], edge: float, lines: int) -> tuple[PlotAxis, int]:
     """Return the axis in `lines` lines, and how many values lie beyond its ends."""
     nearest, farthest = min(values, key=abs), max(values, key=abs)
     size = max(abs(farthest - nearest), edge)
     is_far = abs(nearest) > max(FAR_FROM_ONE * edge, size) and min(values) * max(values) > 0
     if not is_far or lines < MIN_BROKEN_LINES:
-        span, beyond = _plot_limits(values, edge)
+        span, beyond = _limits_and_beyond(values, edge)
         whole_axis = PlotAxis(span, 0, lines, 0, None)
         return whole_axis._replace(unity=whole_axis.line_of(0.0)), beyond
     span = Scale(min(values) - 0.1 * size, max(values) + 0.1 * size)
@@ -158,7 +158,7 @@ def group_plot_lines(
     ends = drawable_interval(only.ci95) if only is not None else None
     interval = [math.log(end) for end in ends or ()]
     rows, columns = max(3, height - 3), max(10, width - _EDGE - 1)
-    axis, beyond = _plot_axis([*(v for c in pairs for v in c.values), *interval], edge, rows)
+    axis, beyond = _axis_and_beyond([*(v for c in pairs for v in c.values), *interval], edge, rows)
     roles = {v: role for v, (_, role) in variant_marks(session).items()}
     longest = max(len(c.values) for c in pairs)
     grid: list[list[Cell]] = [[(" ", "text")] * columns for _ in range(rows)]
@@ -176,7 +176,7 @@ def group_plot_lines(
         y = axis.line_of(_log_ratio_estimate(pair, verdicts.get((pair.baseline, pair.variant))))
         grid[y] = [("─", own + _band_role_suffix(grid[y][0])) for _ in range(columns)]
     for pair in pairs:
-        for (y, x), sign in _half_marks(pair.values, axis, columns, longest).items():
+        for (y, x), sign in _half_cell_marks(pair.values, axis, columns, longest).items():
             own = roles.get(pair.variant, "b")
             counted = pair.counted is None or x < columns * pair.counted / longest
             grid[y][x] = (sign, f"{own if counted else 'dim'}{_band_role_suffix(grid[y][x])}")
@@ -271,7 +271,7 @@ class PlotSubject(NamedTuple):
     pair: tuple[str, str] | None = None
 
 
-def _raw_plot_lines(session: RunSession, subject: PlotSubject, width: int, height: int) -> list[Line]:
+def _block_value_lines(session: RunSession, subject: PlotSubject, width: int, height: int) -> list[Line]:
     """Return a title, and each variant's values block by block."""
     title: Line = [
         (f"{title_of(session, subject.workload)}: ", "strong"),
@@ -314,7 +314,7 @@ class GroupPlot(PacedPanel):
             return [text_line("")]
         pairs = [] if self.shell.raw_values else pair_ratios(session, *chosen)
         if not any(len(c.values) > 1 for c in pairs):
-            return _raw_plot_lines(session, chosen, width, height)
+            return _block_value_lines(session, chosen, width, height)
         return group_plot_lines(session, chosen.workload, pairs, chosen.metric, width, height)
 
 
@@ -327,4 +327,4 @@ class ValuesPlot(GroupPlot):
         chosen = self._chosen()
         if chosen is None or height < 6 or not pair_ratios(session, *chosen):  # then they stand above already
             return [text_line("")]
-        return _raw_plot_lines(session, chosen, width, height)
+        return _block_value_lines(session, chosen, width, height)

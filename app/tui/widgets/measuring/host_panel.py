@@ -25,7 +25,7 @@ _TRACE = 12  # pulses drawn: they move once a second, and every cell that change
 _STEAL = 0.05  # of the time, from which on it is worth a warning
 
 
-def _own_devices(session: RunSession) -> list[str]:
+def _planned_devices(session: RunSession) -> list[str]:
     """The run's own devices as the plan names them, where it names several."""
     device_names = [
         name.strip() for w in (session.plan.writes if session.plan else ()) for name in w.device.split(",")
@@ -41,7 +41,7 @@ def pulse_lines(session: RunSession, width: int, most: int = 2) -> list[Line]:
     last = recent[-1]
     items: list[Line] = [[("load ", "dim"), (f"{last.load1:.1f}", "text")]]
     items.append(
-        [("cpu ", "dim"), *_trace_spans([p.cpu for p in recent]), (f" {last.cpu * 100:.0f} %", "text")]
+        [("cpu ", "dim"), *_sparkline([p.cpu for p in recent]), (f" {last.cpu * 100:.0f} %", "text")]
     )
     busiest = max(last.devices, key=lambda d: last.devices[d][2], default="")
     if busiest:
@@ -49,7 +49,7 @@ def pulse_lines(session: RunSession, width: int, most: int = 2) -> list[Line]:
         items.append(
             [
                 (f"{busiest} ", "dim"),
-                *_trace_spans(uses),
+                *_sparkline(uses),
                 (f" {last.devices[busiest][2] * 100:.0f} % busy", "text"),
             ]
         )
@@ -58,7 +58,7 @@ def pulse_lines(session: RunSession, width: int, most: int = 2) -> list[Line]:
         loaded = session.plan is not None and session.plan.workloads
         role = "warning" if last.psi_io > 0.5 and not loaded else "text"
         items.append([("io pressure ", "dim"), (f"{last.psi_io * 100:.0f} %", role)])
-    own = _own_devices(session)
+    own = _planned_devices(session)
     if len(own) > 1:  # whose the traffic is cannot be told, only where it goes
         for name in own[:4]:
             rate = last.devices[name][0] + last.devices[name][1]
@@ -83,7 +83,7 @@ def pulse_lines(session: RunSession, width: int, most: int = 2) -> list[Line]:
     return rows[:most]
 
 
-def _trace_spans(shares: list[float]) -> Line:
+def _sparkline(shares: list[float]) -> Line:
     return [("".join(spark_cell(s) for s in shares), "accent")]
 
 

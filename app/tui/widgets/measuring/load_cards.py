@@ -83,7 +83,7 @@ def load_state(session: RunSession, load: Workload, standings: Sequence[PairStan
     if now:
         return [("▶ ", "accent"), (words, "strong")], now
     begun = step is not None and step.state == "started" and session.ended is None
-    if begun and len(open_ones) == 1 and _direction_of(open_ones[0]) is not None:
+    if begun and len(open_ones) == 1 and _ratio_if_direction_clear(open_ones[0]) is not None:
         return [(open_ones[0].words, open_ones[0].role)], now
     return [("inconclusive so far" if begun and standings else words, "dim")], now
 
@@ -96,7 +96,7 @@ def draw_card(
     state_line, now = load_state(session, load, pair_standings)
     name, state_line = _fit_title_and_state(session, load, pair_standings, state_line, inner)
     drawn = variant_levels(session, load.id, inner - _NAME - VALUE_CELLS - 3)
-    below = [*_pair_lines(pair_standings, inner), *_group_lines(session, load, inner)]
+    below = [*_pair_lines(pair_standings, inner), *_group_count_and_marks(session, load, inner)]
     times = Times(session, load, inner)
     why = wrap_text(load.why, inner) if load.why and load.id not in session.blocks else []
     left = room - len(drawn) - len(below)
@@ -128,7 +128,7 @@ def draw_card(
     ]
     rows += below
     rows += times.draw_histograms(deep, axis=room - len(rows) > times.sides * deep) if deep else []
-    course = _course_lines(session, load, inner, room - len(rows) - len(why))
+    course = _group_plot_on_card(session, load, inner, room - len(rows) - len(why))
     rows += [*why, *course][: max(0, room - len(rows))]
     rows += run_graph_lines(session, inner, room - len(rows)) if now else []
     frame = "accent" if now else "rule"
@@ -168,7 +168,7 @@ def _brief_state(state_line: Line, pair_standings: Sequence[PairStanding]) -> Li
     if verdict is not None and verdict.is_different and verdict.ratio:
         size = units.format_effect(verdict.ratio, ("◂", "▸"))
         return [(f"✓ {size}", role)]
-    ratio = _direction_of(pair_standings[0]) if len(pair_standings) == 1 else None
+    ratio = _ratio_if_direction_clear(pair_standings[0]) if len(pair_standings) == 1 else None
     if verdict is None and ratio is not None and mark[:1] not in _MARKS:
         return [(f"{units.format_effect(ratio, ('◂', '▸'))} so far", role)]
     return [(mark[:1], role)] if mark[:1] in _MARKS else []
@@ -209,7 +209,7 @@ def level_line_rows(shares: Sequence[float | None], width: int, height: int) -> 
     return dot_rows(points, Scale(0.0, 1.0), len(shares), cells, height)
 
 
-def _course_lines(session: RunSession, load: Workload, width: int, room: int) -> list[Line]:
+def _group_plot_on_card(session: RunSession, load: Workload, width: int, room: int) -> list[Line]:
     """Group by group what the sides' ratio is, where a load has the screen for itself."""
     if room < MIN_COURSE_LINES or not _has_groups_to_plot(session, load):
         return []
@@ -236,14 +236,14 @@ def _pair_lines(pair_standings: Sequence[PairStanding], width: int) -> list[Line
             ]
             out.append(crop_line(full_line if cell_width(full_line) <= width else full_line[:2], width))
         elif standing.figures:
-            way = _direction_of(standing)
+            way = _ratio_if_direction_clear(standing)
             figures = f"{standing.figures} {units.effect_word(way)}" if way else standing.figures
             words = f"95 % CI {figures}" if standing.bar else figures
             out.append(crop_line(text_line(words if len(words) <= width else standing.figures, "dim"), width))
     return out
 
 
-def _direction_of(standing: PairStanding) -> float | None:
+def _ratio_if_direction_clear(standing: PairStanding) -> float | None:
     """Return the ratio where the interval leaves no doubt of its direction and its words do not name it."""
     if standing.verdict is not None:
         return standing.verdict.ratio if standing.verdict.is_different else None
@@ -251,7 +251,7 @@ def _direction_of(standing: PairStanding) -> float | None:
     return None if ci95 is None or ci95[0] <= 1 <= ci95[1] or not standing.bar else standing.bar.ratio
 
 
-def _group_lines(session: RunSession, load: Workload, width: int) -> list[Line]:
+def _group_count_and_marks(session: RunSession, load: Workload, width: int) -> list[Line]:
     groups = session.groups.get(load.id, ())
     if not groups:
         return []
@@ -292,15 +292,15 @@ def _row_heights(session: RunSession, rows: Sequence[Pairs], height: int, across
     """Return the lines of each row of cards: one card as wide as the screen and loads that wait need few, the others
     share the rest.
     """
-    least: list[int | None] = []
+    fewest: list[int | None] = []
     for some in rows:
         is_waiting = session.ended is None and not any(load.id in session.blocks for load, _ in some)
         is_alone = len(rows) > 1 and len(some) == 1 < across
-        least.append(MIN_CARD_LINES if is_alone else WAITING_CARD_LINES if is_waiting else None)
-    if None not in least:
-        least = [None] * len(rows)
+        fewest.append(MIN_CARD_LINES if is_alone else WAITING_CARD_LINES if is_waiting else None)
+    if None not in fewest:
+        fewest = [None] * len(rows)
     fair = height // len(rows)
-    fixed_heights = [None if high is None else min(high, fair) for high in least]
+    fixed_heights = [None if high is None else min(high, fair) for high in fewest]
     rest, sharers = height - sum(high or 0 for high in fixed_heights), fixed_heights.count(None)
     out, sharer_number = [], 0
     for high in fixed_heights:
@@ -337,7 +337,7 @@ def row_lines(
         trace = max(_MIN_TRACE_CELLS, min(12, (left - names - 1) // 2))
     names = min(names, max(8, left - 2 * trace))  # a name is cut before a value is
     out = [
-        _load_row(session, *pair, words, names, width, trace)
+        _levels_row(session, *pair, words, names, width, trace)
         for pair, words in zip(shown, state_lines, strict=True)
     ]
     if len(pairs) > room:
@@ -349,7 +349,7 @@ def _state_or_effect(session: RunSession, load: Workload, pair_standings: Sequen
     """As on a card; an effect whose direction is clear in place of the count of groups, which a card has beside it."""
     state_line, now = load_state(session, load, pair_standings)
     standing = pair_standings[0] if len(pair_standings) == 1 else None
-    ratio = _direction_of(standing) if standing is not None and standing.verdict is None else None
+    ratio = _ratio_if_direction_clear(standing) if standing is not None and standing.verdict is None else None
     if standing is None or ratio is None:
         return state_line
     return [("▶ " if now else "", "accent"), (units.format_effect(ratio), standing.role)]
@@ -371,7 +371,7 @@ def spread_shares(sides: Sequence[Sequence[float | None]]) -> list[list[float | 
     ]
 
 
-def _load_row(
+def _levels_row(
     session: RunSession,
     load: Workload,
     pair_standings: Sequence[PairStanding],

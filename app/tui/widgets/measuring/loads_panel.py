@@ -151,7 +151,7 @@ def reading_run_panel(session: RunSession, width: int, height: int) -> list[Line
         title, note = (section.title, section.note) if section is not None else (title, note)
     elif session.samples:
         note, out = figure_lines(session, inner, room)
-        if _are_all_drawn(session, room):
+        if _are_all_samples_drawn(session, room):
             out = []
     elif section is not None:
         title, note = section.title, section.note
@@ -159,7 +159,7 @@ def reading_run_panel(session: RunSession, width: int, height: int) -> list[Line
     return frame_rows(title, with_graphs_or_steps(session, out, inner, room), width, height, note=note)
 
 
-def _are_all_drawn(session: RunSession, room: int) -> bool:
+def _are_all_samples_drawn(session: RunSession, room: int) -> bool:
     """Return whether the graphs show all that was read: then a table of it would draw every curve twice."""
     is_watched = all(not sample.variant for samples in session.samples.values() for sample in samples[-1:])
     has_room = room > MIN_GRAPH_LINES * len(session.samples)
@@ -214,7 +214,7 @@ class LoadsPanel(PacedPanel):
 
     def draw_session(self, session: RunSession, width: int, height: int) -> list[Line]:
         if session.scenario_card.role == "whole" or ranked_items(session):
-            return self._ranked_panel(session, width, height)
+            return self._causes_panel(session, width, height)
         pairs = workloads_with_pairs(session)
         if not pairs or not session.scenario_card.compares or (session.samples and not session.workload):
             return reading_run_panel(session, width, height)
@@ -227,7 +227,7 @@ class LoadsPanel(PacedPanel):
         cards = [] if empty else card_lines(session, pairs, width, height)
         return cards or self._table_and_card(session, pairs, width, height)
 
-    def _ranked_panel(self, session: RunSession, width: int, height: int) -> list[Line]:
+    def _causes_panel(self, session: RunSession, width: int, height: int) -> list[Line]:
         """The causes so far, worst first; below them what the part under way measures, and the host over the run."""
         inner, room = width - 4, height - 2
         ranked = checkup_lines(session, inner, max(3, room - MIN_GRAPHS_LINES - 1))

@@ -131,12 +131,12 @@ def _judged_standing(session: RunSession, verdict: ev.RunVerdict, name: str) -> 
 
 
 def _estimated_standing(
-    session: RunSession, estimate: ev.RunningEstimate, name: str, furthest: int
+    session: RunSession, estimate: ev.RunningEstimate, name: str, most_groups: int
 ) -> PairStanding:
     """No direction before the interval allows one, and no interval before the first look at it."""
     load = session.find_workload(estimate.workload)
     least = load.min_groups if load is not None else 1
-    interval, decided = drawable_interval(estimate.ci95), estimate.groups < furthest
+    interval, decided = drawable_interval(estimate.ci95), estimate.groups < most_groups
     if interval is None or not is_drawable_value(estimate.ratio) or (estimate.groups < least and not decided):
         return PairStanding(name, _count_words(session, estimate.workload, estimate.groups, least), "", "dim")
     low, high = interval

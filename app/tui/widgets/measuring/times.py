@@ -43,7 +43,7 @@ class Times:
         names = max(cell_width(text_line(latency.variant)) for latency in self._latencies)
         words = [_format_percentiles(latency, wide=self._width >= WIDE) for latency in self._latencies]
         tail = max(map(len, words)) + 1
-        histogram = _narrow_histogram(self._histogram, self._width - names - 2 - tail)
+        histogram = _merge_buckets(self._histogram, self._width - names - 2 - tail)
         across = len(histogram.rows[0][1])
         out: list[Line] = []
         for latency, (_, counts), percentile_text in zip(self._latencies, histogram.rows, words, strict=True):
@@ -71,7 +71,7 @@ def _format_percentiles(latency: LatencySummary, *, wide: bool) -> str:
     return "  ".join(f"{name} {units.format_latency(ns):>7}" for name, ns in percentiles if ns is not None)
 
 
-def _narrow_histogram(histogram: Histogram, room: int) -> Histogram:
+def _merge_buckets(histogram: Histogram, room: int) -> Histogram:
     """As many neighbouring buckets as one as it takes to have room."""
     each = -(-len(histogram.rows[0][1]) // max(8, room))
     rows = tuple(

@@ -35,11 +35,11 @@ def pool_rows(host: Host) -> list[SubjectRow] | Absent:
                 shares = dict(zip(("data", "metadata", "mode"), parsed, strict=True))
                 pools[label] = SubjectRow(label, {"name": label, "lv": _volume_name(label), **shares})
         if not pools:
-            pools = _captured_lvs_pools(host)
+            pools = _thin_pools_of_lvs(host)
     return list(pools.values())
 
 
-def _captured_lvs_pools(host: Host) -> dict[str, SubjectRow]:
+def _thin_pools_of_lvs(host: Host) -> dict[str, SubjectRow]:
     """By a sosreport's `lvs -a -o ...`: LV, VG, Attr (`t` first: lvs(8)), size, data and metadata in %."""
     pools: dict[str, SubjectRow] = {}
     for path in host.glob_paths("/sos_commands/lvm2/lvs_-a_-o_*"):
@@ -94,13 +94,13 @@ def btrfs_volume_rows(host: Host) -> list[SubjectRow]:
             "name": uuid,
             "path": path,
             "mounted": places.get(uuid, Absent("where it is mounted is not known")),
-            "unallocated": partial(_unallocated_bytes, host, path, f"/sys/fs/btrfs/{uuid}/devices"),
+            "unallocated": partial(_unallocated_btrfs_bytes, host, path, f"/sys/fs/btrfs/{uuid}/devices"),
         }
         rows.append(SubjectRow(uuid, columns, path))
     return rows
 
 
-def _unallocated_bytes(host: Host, allocation: str, devices: str) -> Value:
+def _unallocated_btrfs_bytes(host: Host, allocation: str, devices: str) -> Value:
     names = host.list_names(devices)
     if isinstance(names, Absent):
         return names
@@ -179,7 +179,7 @@ def array_rows(host: Host) -> list[SubjectRow]:
             "stripe_cache": partial(host.read_integer, f"{base}/stripe_cache_size"),
             "bitmap": partial(host.read_word, f"{base}/bitmap/location"),
             "members": partial(bottom_devices_of, block_devices(host), array.name),
-            "flash": partial(_is_all_flash, host, array.name),
+            "flash": partial(_is_all_flash_below, host, array.name),
         }
         rows.append(SubjectRow(array.name, columns, base))
     unread = Absent("sysfs was not captured", "captured")
@@ -190,7 +190,7 @@ def array_rows(host: Host) -> list[SubjectRow]:
     return rows
 
 
-def _is_all_flash(host: Host, array: str) -> Value:
+def _is_all_flash_below(host: Host, array: str) -> Value:
     """Return whether no disk below the array rotates."""
     devices = block_devices(host)
     spins = [devices[n].rotational for n in bottom_devices_of(devices, array) if n != array and n in devices]

@@ -35,7 +35,7 @@ _RECLAIMABLE = re.compile(
 MIN_UNLIKE_EVENTS = 1000  # fewer tell little of a socket
 
 
-def _largest_slab(host: Host) -> tuple[Value, Value]:
+def _largest_slab_and_bytes(host: Host) -> tuple[Value, Value]:
     """Return the name and the bytes of the slab that takes most (slabinfo(5); root), without those that the kernel can
     reclaim: names and inodes of files.
     """
@@ -53,7 +53,7 @@ def _largest_slab(host: Host) -> tuple[Value, Value]:
 
 def _slab_field(host: Host, field: str) -> Value:
     """What knowledge/slabs.toml says of the largest slab."""
-    name = host.compute_once(_largest_slab)[0]
+    name = host.compute_once(_largest_slab_and_bytes)[0]
     owner = slab_owner(str(name)) if is_present(name) else None
     texts = {"owner": owner.owner, "cause": owner.cause, "advice": owner.advice} if owner else {}
     return texts.get(field, Absent("who owns the largest slab is not known"))
@@ -69,8 +69,8 @@ def host_rows(host: Host) -> list[SubjectRow]:
         return sizes if isinstance(sizes, Absent) else sizes.get(name, Absent(f"/proc/meminfo has no {name}"))
 
     columns = {
-        "virtual": lambda: _has_name(read_virtualisation(host).hypervisor),
-        "container": lambda: _has_name(read_virtualisation(host).container),
+        "virtual": lambda: _is_not_empty(read_virtualisation(host).hypervisor),
+        "container": lambda: _is_not_empty(read_virtualisation(host).container),
         "release": release,
         "kernel": upstream_numbers(release, core.build if is_present(core.build) else "")
         if is_present(release)
@@ -101,8 +101,8 @@ def host_rows(host: Host) -> list[SubjectRow]:
         "lowest_khz": lambda: _policy_khz(host, "cpuinfo_min_freq", min),
         "highest_khz": lambda: _policy_khz(host, "cpuinfo_max_freq", max),
         "tuned": lambda: active_tuned_profiles(host),
-        "slab_name": lambda: host.compute_once(_largest_slab)[0],
-        "slab_bytes": lambda: host.compute_once(_largest_slab)[1],
+        "slab_name": lambda: host.compute_once(_largest_slab_and_bytes)[0],
+        "slab_bytes": lambda: host.compute_once(_largest_slab_and_bytes)[1],
         **{f"slab_{field}": partial(_slab_field, host, field) for field in ("owner", "cause", "advice")},
         "mounts": lambda: len(table) if is_present(table := read_mounts(host)) else table,
         "running": lambda: host.compute_once(names_of_processes),
@@ -111,23 +111,23 @@ def host_rows(host: Host) -> list[SubjectRow]:
         "osds": lambda: sum(
             p.name == "ceph-osd" for p in host.compute_once(read_processes).processes.values()
         ),
-        "deepest_us": lambda: _deepest_latency_us(host),
-        "deepest_possible_us": lambda: _deepest_latency_us(host, disabled_too=True),
+        "deepest_us": lambda: _deepest_exit_latency_us(host),
+        "deepest_possible_us": lambda: _deepest_exit_latency_us(host, disabled_too=True),
     }
     return [SubjectRow("", columns)]
 
 
-def _policy_khz(host: Host, file: str, which: Callable[[list[int]], int]) -> Value:
+def _policy_khz(host: Host, file: str, choose: Callable[[list[int]], int]) -> Value:
     """Over all frequency policies."""
     clocks = [
         khz
         for path in host.glob_paths(f"{ROOT}/cpufreq/policy*/{file}")
         if is_present(khz := host.read_integer(path))
     ]
-    return which(clocks) if clocks else Absent(f"no policy reports {file}", "unsupported")
+    return choose(clocks) if clocks else Absent(f"no policy reports {file}", "unsupported")
 
 
-def _has_name(name: str | Absent) -> Value:
+def _is_not_empty(name: str | Absent) -> Value:
     return name if isinstance(name, Absent) else name != ""
 
 
@@ -138,7 +138,7 @@ def _node_count(host: Host) -> Value:
     return Absent(nodes.doubt, "invalid") if nodes.doubt else len(nodes.nodes)
 
 
-def _deepest_latency_us(host: Host, *, disabled_too: bool = False) -> Value:
+def _deepest_exit_latency_us(host: Host, *, disabled_too: bool = False) -> Value:
     """Exit latency, in µs, of the deepest idle state that is not disabled on all CPUs."""
     states = host.compute_once(read_idle_states)
     if isinstance(states, Absent):
@@ -157,7 +157,7 @@ def policy_rows(host: Host) -> list[SubjectRow] | Absent:
     clock = host.compute_once(read_frequency)
     driver: Value = clock if isinstance(clock, Absent) else clock.driver
     active: Value = (
-        clock if isinstance(clock, Absent) else _active_or_absent(clock.driver, clock.is_driver_active)
+        clock if isinstance(clock, Absent) else _true_or_absent_driver(clock.driver, clock.is_driver_active)
     )
     rows = []
     for folder in folders:
@@ -179,7 +179,7 @@ def policy_rows(host: Host) -> list[SubjectRow] | Absent:
     return rows
 
 
-def _active_or_absent(driver: str | Absent, active: bool) -> Value:
+def _true_or_absent_driver(driver: str | Absent, active: bool) -> Value:
     return driver if isinstance(driver, Absent) and not active else active
 
 
@@ -217,11 +217,11 @@ def throttle_rows(host: Host) -> list[SubjectRow] | Absent:
         )
     up_s = uptime_s(host)
     columns: dict[str, Value] = {name: counters.get(name, 0) for name in ("core", "package")}
-    columns |= _unlike_packages(host) if counters.get("package", 0) >= MIN_UNLIKE_EVENTS else {}
+    columns |= _hot_and_cool_package(host) if counters.get("package", 0) >= MIN_UNLIKE_EVENTS else {}
     return [SubjectRow("", columns | {"hours": up_s / 3600 if is_present(up_s) else up_s})]
 
 
-def _unlike_packages(host: Host) -> dict[str, Value]:
+def _hot_and_cool_package(host: Host) -> dict[str, Value]:
     """The socket with most events, and the fewest of another; empty with one socket."""
     events: dict[str, int] = {}
     for path in host.glob_paths(f"{ROOT}/cpu[0-9]*/thermal_throttle/package_throttle_count"):

@@ -44,7 +44,7 @@ _STAMP = re.compile(r"^(?:<\d+>)?\[ *\d+\.\d+\](?:\[ *[CT]\d+\])? ?", re.MULTILI
 _ON_PURPOSE = re.compile(r"sysrq: ?(?:SysRq : )?Trigger a crash|sysrq triggered crash|lkdtm: Performing")
 
 
-def _crash_logs(host: Host) -> Iterator[tuple[str, str, str]]:
+def _name_path_and_text_of_logs(host: Host) -> Iterator[tuple[str, str, str]]:
     """The name of each crash, the path and the text of its log; the records of one crash are one text."""
     paths_by_crash: dict[str, list[str]] = {}
     for pattern in _LOGS:
@@ -67,7 +67,7 @@ def crash_rows(host: Host) -> list[SubjectRow]:
     `foreign`: that module is not the kernel's own.
     """
     rows: dict[str, dict[str, Value]] = {}
-    for crash, path, text in _crash_logs(host):
+    for crash, path, text in _name_path_and_text_of_logs(host):
         panic, cause, place = _PANIC.search(text), _CAUSE.search(text), _PLACE.search(text)
         first_line = cause or panic
         if first_line is None:

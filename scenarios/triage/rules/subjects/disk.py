@@ -56,7 +56,7 @@ def _disk_row(host: Host, d: BlockDevice) -> SubjectRow:
             "read_ahead": _kib_to_bytes(d.queue.read_ahead_kb),
             "max_sectors": _kib_to_bytes(d.queue.max_sectors_kb),
             "max_hw_sectors": lambda: _kib_to_bytes(host.read_integer(f"{base}/queue/max_hw_sectors_kb")),
-            "write_cache": lambda: _write_cache(host, d, base),
+            "write_cache": lambda: _write_cache_mode(host, d, base),
             "wbt_us": d.queue.wbt_lat_usec,
             "depth": d.queue.device_queue_depth,
             "hw_queues": d.queue.hw_queues,
@@ -73,19 +73,19 @@ def _disk_row(host: Host, d: BlockDevice) -> SubjectRow:
             "link": field_value(d.link, "now"),
             "link_most": field_value(d.link, "at_most"),
             "link_source": field_value(d.link, "source"),
-            "degraded": _is_degraded(d),
+            "degraded": _is_link_degraded(d),
             "device_most": field_value(d.link, "device_most"),
             "port_most": field_value(d.link, "port_most"),
             "limited_by": field_value(d.link, "limited_by"),
-            "controller": lambda: _ata_value(host, d, "controller"),
-            "queues": lambda: _ata_value(host, d, "queues"),
-            "downshifts": lambda: _ata_value(host, d, "downshifts"),
-            "downshifts_source": lambda: _ata_value(host, d, "downshifts_source"),
-            "sata_bits": lambda: _ata_value(host, d, "now", 1e9),
-            "likes_wait": lambda: _peer_waits(host, d),
+            "controller": lambda: _ata_port_value(host, d, "controller"),
+            "queues": lambda: _ata_port_value(host, d, "queues"),
+            "downshifts": lambda: _ata_port_value(host, d, "downshifts"),
+            "downshifts_source": lambda: _ata_port_value(host, d, "downshifts_source"),
+            "sata_bits": lambda: _ata_port_value(host, d, "now", 1e9),
+            "likes_wait": lambda: _median_read_ns_of_peers(host, d),
             "read_wait": lambda: counters("read"),
             "write_wait": lambda: counters("write"),
-            "in_flight": lambda: _in_flight(host, d.name),
+            "in_flight": lambda: _requests_in_flight(host, d.name),
             "tail": lambda: _bytes_behind_partitions(host, d),
         },
         base,
@@ -104,7 +104,7 @@ def _bytes_behind_partitions(host: Host, d: BlockDevice) -> Value:
     return d.size_bytes if isinstance(d.size_bytes, Absent) else d.size_bytes - max(ends)
 
 
-def _is_degraded(d: BlockDevice) -> Value:
+def _is_link_degraded(d: BlockDevice) -> Value:
     if isinstance(d.link, Absent) or d.link.degraded:
         return field_value(d.link, "degraded")
     both = d.link.device_most and d.link.port_most
@@ -115,7 +115,7 @@ def _kib_to_bytes(kib: int | Absent) -> Value:
     return kib if isinstance(kib, Absent) else kib * 1024
 
 
-def _write_cache(host: Host, d: BlockDevice, base: str) -> Value:
+def _write_cache_mode(host: Host, d: BlockDevice, base: str) -> Value:
     """By the queue; kernels before 4.7 tell it of SCSI disks only (Documentation/scsi: cache_type)."""
     cache_mode = d.queue.write_cache
     if is_present(cache_mode):
@@ -125,9 +125,9 @@ def _write_cache(host: Host, d: BlockDevice, base: str) -> Value:
     return cache_mode
 
 
-def _peer_waits(host: Host, d: BlockDevice) -> Value:
+def _median_read_ns_of_peers(host: Host, d: BlockDevice) -> Value:
     """The median of the mean read times, in ns, of at least two other disks of its model."""
-    waits = host.compute_once(_waits_by_model).get(d.model if is_present(d.model) else "", [])
+    waits = host.compute_once(_read_ns_by_model).get(d.model if is_present(d.model) else "", [])
     others = sorted(wait for name, wait in waits if name != d.name)
     return (
         others[len(others) // 2]
@@ -136,7 +136,7 @@ def _peer_waits(host: Host, d: BlockDevice) -> Value:
     )
 
 
-def _waits_by_model(host: Host) -> dict[str, list[tuple[str, float]]]:
+def _read_ns_by_model(host: Host) -> dict[str, list[tuple[str, float]]]:
     waits: dict[str, list[tuple[str, float]]] = {}
     for d in block_devices(host).values():
         if is_present(d.model) and d.model and not d.parent and not d.slaves:
@@ -146,7 +146,7 @@ def _waits_by_model(host: Host) -> dict[str, list[tuple[str, float]]]:
     return waits
 
 
-def _ata_value(host: Host, d: BlockDevice, name: str, factor: float | None = None) -> Value:
+def _ata_port_value(host: Host, d: BlockDevice, name: str, factor: float | None = None) -> Value:
     value = field_value(ata_port(host, d.path), name)
     if value is None or (value == 0.0 and name == "controller"):
         return Absent("the SATA port does not report it")
@@ -165,7 +165,7 @@ def _mean_request_ns(host: Host, name: str, which: str) -> Value:
     return wait / count * 1e9 if count >= 1000 else Absent(f"{name} has served too few requests")
 
 
-def _in_flight(host: Host, name: str) -> Value:
+def _requests_in_flight(host: Host, name: str) -> Value:
     counters = host.compute_once(disk_counters)
     if isinstance(counters, Absent):
         return counters
@@ -205,7 +205,7 @@ def mount_rows(host: Host) -> list[SubjectRow] | Absent:
     return [_mount_row(host, mount) for mount in mounts.values()]
 
 
-def _queue_size(host: Host, mount: Mount, name: str) -> Value:
+def _io_size_of_device(host: Host, mount: Mount, name: str) -> Value:
     """What the device asks requests to be multiples of, in bytes: chunk and full stripe of an array
     (Documentation/ABI/stable/sysfs-block).
     """
@@ -246,8 +246,8 @@ def _mount_row(host: Host, mount: Mount) -> SubjectRow:
             "atime": "strictatime" in mount.options or not {"noatime", "relatime", "ro"} & set(mount.options),
             "logbsize": option_value("logbsize"),
             **{f"has_{name}": option_value(name) for name in ("sunit", "swidth")},
-            "chunk": lambda: _queue_size(host, mount, "minimum_io_size"),
-            "full_stripe": lambda: _queue_size(host, mount, "optimal_io_size"),
+            "chunk": lambda: _io_size_of_device(host, mount, "minimum_io_size"),
+            "full_stripe": lambda: _io_size_of_device(host, mount, "optimal_io_size"),
             "devno": mount.devno or Absent("mountinfo was not captured", "captured"),
             "remote_read_ahead": lambda: _kib_to_bytes(
                 host.read_integer(f"/sys/class/bdi/{mount.devno}/read_ahead_kb")
@@ -258,13 +258,13 @@ def _mount_row(host: Host, mount: Mount) -> SubjectRow:
             "proto": option_value("proto"),
             "soft": "soft" in mount.options,
             "actimeo0": "noac" in mount.options or option_value("actimeo") == "0",
-            "used": lambda: _space_share(host, mount, "space"),
-            "inodes": lambda: _space_share(host, mount, "inodes"),
-            "free": lambda: _space_share(host, mount, "free"),
-            "size": lambda: _space_share(host, mount, "size"),
+            "used": lambda: _space_quantity(host, mount, "space"),
+            "inodes": lambda: _space_quantity(host, mount, "inodes"),
+            "free": lambda: _space_quantity(host, mount, "free"),
+            "size": lambda: _space_quantity(host, mount, "size"),
             "rotational": lambda: is_rotational(device()),
             "device": device,
-            "disk": lambda: _whole_disk(host, device()),
+            "disk": lambda: _disk_or_only_one_below(host, device()),
             "errors": lambda: _ext4_errors(host, device()),
             "log_device": option_value("logdev"),
             "log_rotational": lambda: is_rotational(device_behind(host, option_value("logdev"))),
@@ -272,7 +272,7 @@ def _mount_row(host: Host, mount: Mount) -> SubjectRow:
     )
 
 
-def _whole_disk(host: Host, device: Value) -> Value:
+def _disk_or_only_one_below(host: Host, device: Value) -> Value:
     """The disk of a partition, or of what is built on exactly one."""
     devices = block_devices(host)
     while (
@@ -297,7 +297,7 @@ def _is_option_in_fstab(host: Host, mount: Mount, option: str) -> Value:
     return text if isinstance(text, Absent) else unsaid
 
 
-def _space_share(host: Host, mount: Mount, quantity: str) -> Value:
+def _space_quantity(host: Host, mount: Mount, quantity: str) -> Value:
     """Of what ordinary users may have; `free` and `size` in bytes. A file system without a number of inodes has no such
     share.
     """

@@ -44,19 +44,19 @@ def job_daemon_rows(host: Host) -> list[SubjectRow] | Absent:
         name = host.read_word(f"/proc/{pid}/comm")
         if isinstance(name, Absent) or name not in _JOB_DAEMONS:
             continue
-        locked = _locked_bytes(host, pid)
+        locked = _lockable_bytes(host, pid)
         columns: dict[str, Value | Reader] = {
             "name": name,
             "pid": pid,
             "locked": locked,
-            "users": partial(_adapter_users, host, pids, locked),
+            "users": partial(_adapter_users_limited_to, host, pids, locked),
             "service": _JOB_DAEMONS[name],
         }
         rows.append(SubjectRow(f"{name} [{pid}]", columns))
     return rows
 
 
-def _locked_bytes(host: Host, pid: int) -> int | Absent:
+def _lockable_bytes(host: Host, pid: int) -> int | Absent:
     limits = host.read_file_text(f"/proc/{pid}/limits")
     limit_match = _LOCKED.search(limits) if is_present(limits) else None
     if limit_match is None:
@@ -64,9 +64,9 @@ def _locked_bytes(host: Host, pid: int) -> int | Absent:
     return -1 if limit_match[1] == "unlimited" else int(limit_match[1])
 
 
-def _adapter_users(host: Host, pids: Sequence[int], most: int | Absent) -> Value:
+def _adapter_users_limited_to(host: Host, pids: Sequence[int], most: int | Absent) -> Value:
     """Return the processes with an adapter open (/dev/infiniband/uverbsN) that may lock no more than `most` bytes."""
-    limits = {pid: locked for pid in pids if is_present(locked := _locked_bytes(host, pid))}
+    limits = {pid: locked for pid in pids if is_present(locked := _lockable_bytes(host, pid))}
     limited = [pid for pid, locked in limits.items() if is_present(most) and 0 <= locked <= most]
     return tuple(
         f"{host.read_word(f'/proc/{pid}/comm')} [{pid}]"
@@ -87,10 +87,10 @@ def _fabric_port_row(host: Host, path: str) -> SubjectRow:
         "linked": lambda: _state_word(host, f"{path}/phys_state") == "LinkUp",
         "layer": partial(host.read_word, f"{path}/link_layer"),
         "told": partial(host.read_word, f"{path}/rate"),
-        "rate": partial(_rate_bits, host, path),
+        "rate": partial(_rate_bits_per_s, host, path),
         "lanes": partial(_lane_count, host, path),
         "peers": lambda: host.compute_once(_fastest_by_board).get(
-            _board_name(host, device), Absent("no other port of its kind is active")
+            _board_kind(host, device), Absent("no other port of its kind is active")
         ),
         "others_up": lambda: len(host.compute_once(_fastest_by_board)),
         "used": lambda: host.read_file_text(f"{path}/lid", 64) not in ("0x0", "0x0000", "0xffff"),
@@ -110,7 +110,7 @@ def _state_word(host: Host, path: str) -> Value:
     return text if isinstance(text, Absent) else text.rpartition(": ")[2]
 
 
-def _rate_bits(host: Host, path: str) -> Value:
+def _rate_bits_per_s(host: Host, path: str) -> Value:
     text = host.read_word(f"{path}/rate")
     rate_match = re.match(r"([0-9.]{1,9}) Gb/sec", text) if is_present(text) else None
     return (
@@ -126,7 +126,7 @@ def _lane_count(host: Host, path: str) -> Value:
     return int(lanes_match[1]) if lanes_match else Absent(f"{path}/rate names no lanes", "unsupported")
 
 
-def _board_name(host: Host, device: str) -> str:
+def _board_kind(host: Host, device: str) -> str:
     """Ports of one kind of card are alike; of two kinds the slower is no fault."""
     words = (host.read_word(f"{ROOT}/{device}/{name}") for name in ("board_id", "hca_type"))
     return next((word for word in words if is_present(word) and word), device)
@@ -136,8 +136,8 @@ def _fastest_by_board(host: Host) -> dict[str, float]:
     """By kind of card, over the active ports."""
     rates: dict[str, float] = {}
     for path in host.glob_paths(f"{ROOT}/*/ports/*"):
-        rate = _rate_bits(host, path)
+        rate = _rate_bits_per_s(host, path)
         if is_present(rate) and _state_word(host, f"{path}/state") == "ACTIVE":
-            kind = _board_name(host, path.split("/")[4])
+            kind = _board_kind(host, path.split("/")[4])
             rates[kind] = max(rates.get(kind, 0.0), rate)
     return rates

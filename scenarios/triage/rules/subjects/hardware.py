@@ -55,7 +55,7 @@ def _array_or_pool_of(host: Host, disk: BlockDevice) -> str | Absent:
         if own & {*above.slaves}:
             if above.name.startswith("md"):
                 return above.name
-            if above.name in host.compute_once(_ceph_volumes):
+            if above.name in host.compute_once(_mapped_ceph_devices):
                 return "Ceph"
     for folder in host.glob_paths("/sys/fs/btrfs/*/devices"):
         names = host.list_names(folder)
@@ -70,7 +70,7 @@ def _array_or_pool_of(host: Host, disk: BlockDevice) -> str | Absent:
     return Absent("no array is known to use it", "unsupported")
 
 
-def _ceph_volumes(host: Host) -> frozenset[str]:
+def _mapped_ceph_devices(host: Host) -> frozenset[str]:
     """Mapped devices whose volume group is one that ceph-volume makes (`ceph--UUID-osd--block--UUID`)."""
     paths = host.glob_paths("/sys/block/dm-*/dm/name")
     return frozenset(
@@ -122,7 +122,7 @@ def volume_rows(host: Host) -> list[SubjectRow] | Absent:
     counters = host.compute_once(disk_counters)
     if isinstance(counters, Absent):
         return counters
-    cloud = host.compute_once(_find_cloud)
+    cloud = host.compute_once(_cloud_by_firmware)
     rows = []
     for disk in block_devices(host).values():
         is_whole_disk = not disk.parent and not disk.slaves and disk.name in counters
@@ -148,7 +148,7 @@ def volume_rows(host: Host) -> list[SubjectRow] | Absent:
     return rows
 
 
-def _find_cloud(host: Host) -> CloudVolumeLimits | None:
+def _cloud_by_firmware(host: Host) -> CloudVolumeLimits | None:
     names = (
         "sys_vendor",
         "product_name",
@@ -257,11 +257,11 @@ def captured_failed_unit_rows(host: Host) -> list[SubjectRow]:
     """One row per unit of systemd that failed, as a sosreport lists them."""
     return [
         SubjectRow(unit, {"name": unit, "path": path, "about": about}, "")
-        for unit, (path, about) in dict(_captured_failed_units(host)).items()
+        for unit, (path, about) in dict(_failed_units_with_source(host)).items()
     ]
 
 
-def _captured_failed_units(host: Host) -> Iterator[tuple[str, tuple[str, str]]]:
+def _failed_units_with_source(host: Host) -> Iterator[tuple[str, tuple[str, str]]]:
     for path in host.glob_paths("/sos_commands/systemd/systemctl_list-units*"):
         text = host.read_file_text(path, 4 << 20)
         line = r"^\W*([\w@.:\\-]+\.\w+)\s+loaded\s+failed\s+\S+\s*(.*)$"
@@ -269,7 +269,7 @@ def _captured_failed_units(host: Host) -> Iterator[tuple[str, tuple[str, str]]]:
             yield unit, (path, about.strip())
 
 
-def _day_number(line: str) -> int:
+def _day_of_board_event(line: str) -> int:
     """Return the day since 2000, counting months of 31 days, of an event of the board's log; 0 without a date."""
     date = re.search(r"\b([01]\d)/([0-3]\d)/(?:20)?(\d\d) ", line)
     month, day, year = map(int, date.groups()) if date else (0, 0, 0)
@@ -289,7 +289,7 @@ def board_event_rows(host: Host) -> list[SubjectRow]:
             at = next((n for n, word in enumerate(words) if word in ("Asserted", "Deasserted")), 0)
             if at < 3:
                 continue
-            newest = max(newest, _day_number(line))
+            newest = max(newest, _day_of_board_event(line))
             sensor, event = words[at - 2 : at]
             if words[at] == "Deasserted":
                 standing.pop((sensor, event), None)
@@ -302,7 +302,7 @@ def board_event_rows(host: Host) -> list[SubjectRow]:
                 lines += [" ".join(line.split())] if first_path == path else []
     rows = []
     for (sensor, event), (known, path, lines) in standing.items():
-        if 0 < _day_number(lines[-1]) < newest - MAX_EVENT_AGE_DAYS:
+        if 0 < _day_of_board_event(lines[-1]) < newest - MAX_EVENT_AGE_DAYS:
             continue
         told = {"told": known.told, "advice": known.advice, "severity": known.severity}
         columns: dict[str, Value] = {"path": path, "times": len(lines), "line": lines[-1], **told}
@@ -360,6 +360,6 @@ def search_rows(host: Host) -> list[SubjectRow]:
     return [SubjectRow("", {"walked": tuple(walked), "kinds": partial(_file_system_kinds, table, walked)})]
 
 
-def _file_system_kinds(table: object, walked: list[str]) -> Value:
-    kinds = {mount.fstype for mount in table if mount.mountpoint in walked}  # type: ignore[attr-defined]
+def _file_system_kinds(table: object, mountpoints: list[str]) -> Value:
+    kinds = {mount.fstype for mount in table if mount.mountpoint in mountpoints}  # type: ignore[attr-defined]
     return " ".join(sorted(kinds))

@@ -34,8 +34,8 @@ def limit_rows(host: Host) -> list[SubjectRow]:
     """One row per limit of which this host tells both numbers."""
     rows = []
     for limit in load_entries("limits", "limit", KernelLimit).entries:
-        most = limit.constant if limit.constant else _read_number(host, limit.most, r"(\d+)")
-        for path, used in _limit_uses(host, limit) if most is not None else ():
+        most = limit.constant if limit.constant else _number_matched_in(host, limit.most, r"(\d+)")
+        for path, used in _files_and_used_counts(host, limit) if most is not None else ():
             columns: dict[str, Value] = {
                 "name": path.split("/")[4] if limit.entries.startswith("/sys/class/net/") else limit.resource,
                 "resource": limit.resource,
@@ -52,9 +52,9 @@ def limit_rows(host: Host) -> list[SubjectRow]:
     return rows
 
 
-def _limit_uses(host: Host, limit: KernelLimit) -> Iterator[tuple[str, int]]:
+def _files_and_used_counts(host: Host, limit: KernelLimit) -> Iterator[tuple[str, int]]:
     if limit.used:
-        if (used := _read_number(host, limit.used, limit.used_match, limit.hexadecimal)) is not None:
+        if (used := _number_matched_in(host, limit.used, limit.used_match, limit.hexadecimal)) is not None:
             yield limit.used, used
         return
     for path in host.glob_paths(limit.entries) if "*" in limit.entries else (limit.entries,):
@@ -65,7 +65,7 @@ def _limit_uses(host: Host, limit: KernelLimit) -> Iterator[tuple[str, int]]:
             yield path, max(0, len(text.splitlines()) - limit.head)
 
 
-def _read_number(host: Host, path: str, pattern: str, hexadecimal: bool = False) -> int | None:
+def _number_matched_in(host: Host, path: str, pattern: str, hexadecimal: bool = False) -> int | None:
     text = host.read_file_text(path, 1 << 16)
     match = None if isinstance(text, Absent) else re.search(pattern, text)
     if match is None:

@@ -88,13 +88,13 @@ def rows_of_log_lines(
         enumerate(index.lines) if is_settling else ((n, index.lines[n]) for n in sorted(matching))
     ):
         if number in matching:
-            for name in _row_names(pattern, message) or ("",):
+            for name in _devices_named_by(pattern, message) or ("",):
                 lines.setdefault(name, []).append(message)
                 if (time_s := log.lines[number].time_s) is not None:
                     times.setdefault(name, []).append(time_s)
                 over.discard(name)
         elif is_settling is not None and is_settling(message):
-            over.update(_row_names(settled, message))
+            over.update(_devices_named_by(settled, message))
     if by_disk:
         kept_names = _names_by_disk(host, lines)
         lines, times = _merged_lists(lines, kept_names), _merged_lists(times, kept_names)
@@ -109,7 +109,7 @@ def _names_by_disk(host: Host, names: Iterable[str]) -> dict[str, str]:
     """
     alike: dict[str, list[str]] = {}
     for name in names:
-        disk = _disk_of(host, name)
+        disk = _disk_of_kernel_name(host, name)
         alike.setdefault(name if isinstance(disk, Absent) else str(disk), []).append(name)
     return {
         name: disk if len(all_names) > 1 else name for disk, all_names in alike.items() for name in all_names
@@ -123,7 +123,7 @@ def _merged_lists(lists: Mapping[str, list[T]], kept_names: Mapping[str, str]) -
     return merged
 
 
-def _row_names(pattern: str, message: str) -> tuple[str, ...]:
+def _devices_named_by(pattern: str, message: str) -> tuple[str, ...]:
     """What the pattern's group `name` holds, where it has one; else the devices that the line names."""
     own = re.search(pattern, message) if "(?P<name>" in pattern else None
     return tuple(filter(None, (own["name"],))) if own else named_devices(message)
@@ -231,11 +231,11 @@ def _rows_by_device(
             "worse": len(worse),
             "last": last,
             "worst": shorten_line(worse[-1]) if worse else last,
-            "in_an_hour": partial(_most_in_an_hour, times[name]) if name in times else _WITHOUT_TIMES,
+            "in_an_hour": partial(_max_lines_in_an_hour, times[name]) if name in times else _WITHOUT_TIMES,
             "last_s": times[name][-1] if name in times else _WITHOUT_TIMES,
             "over": name in over,
             "word": name if name and name in last else _text_before_first_number(last),
-            "disk": partial(_disk_of, host, name),
+            "disk": partial(_disk_of_kernel_name, host, name),
             "source": source,
         }
         rows.append(SubjectRow(name, columns))
@@ -249,7 +249,7 @@ def shorten_line(line: str) -> str:
     return f"{line[: MAX_LINE_CHARACTERS * 2 // 3]} ... {line[-MAX_LINE_CHARACTERS // 3 :]}"
 
 
-def _most_in_an_hour(times: Sequence[float]) -> int:
+def _max_lines_in_an_hour(times: Sequence[float]) -> int:
     first, most = 0, 0
     for number, time_s in enumerate(times):
         while time_s - times[first] > HOUR_SECONDS:
@@ -264,7 +264,7 @@ def _text_before_first_number(message: str) -> str:
     return (beginning[0] if beginning else message[:40]).strip()
 
 
-def _disk_of(host: Host, name: str) -> Value:
+def _disk_of_kernel_name(host: Host, name: str) -> Value:
     """The disk that a kernel's name belongs to: a partition's, an NVMe controller's first, an ATA port's."""
     devices = block_devices(host)
     if name in devices:
@@ -277,13 +277,13 @@ def _disk_of(host: Host, name: str) -> Value:
     if is_present(by_id) and (device := devices.get(by_id.rpartition("/")[2])):
         return device.parent or device.name
     # a captured tree has no /dev: the maker's name with its serial number, of a model that is here once
-    alike = [d.name for d in devices.values() if not d.parent and "_" in name and _has_model_of(name, d)]
+    alike = [d.name for d in devices.values() if not d.parent and "_" in name and _is_udev_name_of(name, d)]
     if len(alike) == 1:
         return alike[0]
     return Absent(f"which disk {name or 'it'} is cannot be told", "unsupported")
 
 
-def _has_model_of(name: str, device: BlockDevice) -> bool:
+def _is_udev_name_of(name: str, device: BlockDevice) -> bool:
     """Return whether it is a name of udev's for a disk of this model: `ata-Samsung_SSD_860_EVO_250GB_S3YJ...`."""
     model = "_".join(device.model.split()) if is_present(device.model) else ""
     return len(model) >= 6 and f"-{model}" in name

@@ -148,14 +148,14 @@ def own_control_group_rows(host: Host) -> list[SubjectRow] | Absent:
                 columns: dict[str, Value] = {
                     "path": folder,
                     "controller": controller,
-                    "cpus": partial(_cpu_count, host, folder),
+                    "cpus": partial(_cpus_of_group, host, folder),
                     "online": len(read_cpu_topology(host).online) or Absent("no CPU is listed"),
                 }
                 rows[folder] = SubjectRow(folder, columns, folder)
     return list(rows.values())
 
 
-def _cpu_count(host: Host, folder: str) -> Value:
+def _cpus_of_group(host: Host, folder: str) -> Value:
     """Return how many CPUs the group may use."""
     text = host.read_file_text(f"{folder}/cpuset.cpus.effective", 65536)
     if isinstance(text, Absent):

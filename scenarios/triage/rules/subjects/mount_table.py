@@ -93,7 +93,7 @@ def fstab_rows(host: Host) -> list[SubjectRow] | Absent:
             "automatic": any(m.mountpoint == place and m.fstype == "autofs" for m in table),
             "live": mount.options if mount else Absent(f"{place} is not mounted", "unsupported"),
             "below": below.mountpoint if below else Absent("no mount table"),
-            "disk_path": partial(_disk_path, host, mount.source if mount else fields[0]),
+            "disk_path": partial(_sysfs_path_of_disk, host, mount.source if mount else fields[0]),
         }
         rows.append(SubjectRow(place, columns, FSTAB))
     return rows
@@ -103,7 +103,7 @@ def _last_mount_at(table: tuple[Mount, ...], place: str) -> Mount | None:
     return next((m for m in reversed(table) if m.mountpoint == place and m.fstype != "autofs"), None)
 
 
-def _disk_path(host: Host, source: str) -> Value:
+def _sysfs_path_of_disk(host: Host, source: str) -> Value:
     """The real path in sysfs of the first disk below a device."""
     device, devices = device_behind(host, source), block_devices(host)
     if isinstance(device, Absent):
@@ -117,7 +117,7 @@ def hidden_mount_rows(host: Host) -> list[SubjectRow] | Absent:
     table = read_mounts(host)
     if isinstance(table, Absent):
         return table
-    below: dict[int, Mount] = {m.id: m for m in table if m.devno and _holds_data(m)}
+    below: dict[int, Mount] = {m.id: m for m in table if m.devno and _is_data_mount(m)}
     rows = []
     for upper in table:
         lower = below.get(upper.parent)
@@ -134,7 +134,7 @@ def hidden_mount_rows(host: Host) -> list[SubjectRow] | Absent:
     return rows
 
 
-def _holds_data(mount: Mount) -> bool:
+def _is_data_mount(mount: Mount) -> bool:
     return mount.mountpoint != "/" and (mount.source.startswith("/dev/") or mount.fstype in (*NETWORK, "zfs"))
 
 

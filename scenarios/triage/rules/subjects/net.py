@@ -72,7 +72,7 @@ def card_rows(host: Host) -> list[SubjectRow] | Absent:
 def _card_row(host: Host, card: Nic, emulated: bool) -> SubjectRow:
     base = f"{ROOT}/{card.name}"
     ethtool_text = partial(ethtool_output, host, card.name)
-    steered = cache(partial(_steered_queues, host, card))  # two columns of one reading
+    steered = cache(partial(_rps_cpus_by_queue, host, card))  # two columns of one reading
     driver = card.driver if is_present(card.driver) else ""
     columns = {
         "name": card.name,
@@ -83,7 +83,7 @@ def _card_row(host: Host, card: Nic, emulated: bool) -> SubjectRow:
         "kind": card.kind,
         "state": card.state,
         "up": lambda: _is_up(card, host),
-        "standby": lambda: _is_standby(host, card.name),
+        "standby": lambda: _is_standby_of_bond(host, card.name),
         "speed": lambda: _speed_bits(card, ethtool_text()),
         "most": lambda: _max_speed_bits(ethtool_text()),
         "peers": lambda: _peer_speed_bits(host, card),
@@ -100,39 +100,39 @@ def _card_row(host: Host, card: Nic, emulated: bool) -> SubjectRow:
         "adaptive_rx": lambda: field_value(read_coalescing(host, card.name), "adaptive_rx"),
         "gro": lambda: field_value(read_offload(host, card.name), "gro"),
         "lro": lambda: field_value(read_offload(host, card.name), "lro"),
-        "tso": lambda: _is_feature_on(host, card.name, "tcp-segmentation-offload"),
-        "checksums": lambda: _is_feature_on(host, card.name, "rx-checksumming"),
-        "sent_checksums": lambda: _is_feature_on(host, card.name, "tx-checksumming"),
-        "gso": lambda: _is_feature_on(host, card.name, "generic-segmentation-offload"),
-        "gather": lambda: _is_feature_on(host, card.name, "scatter-gather"),
+        "tso": lambda: _is_feature_on_or_fixed(host, card.name, "tcp-segmentation-offload"),
+        "checksums": lambda: _is_feature_on_or_fixed(host, card.name, "rx-checksumming"),
+        "sent_checksums": lambda: _is_feature_on_or_fixed(host, card.name, "tx-checksumming"),
+        "gso": lambda: _is_feature_on_or_fixed(host, card.name, "generic-segmentation-offload"),
+        "gather": lambda: _is_feature_on_or_fixed(host, card.name, "scatter-gather"),
         "queue_length": lambda: host.read_integer(f"{base}/tx_queue_len"),
         "carrier_changes": lambda: host.read_integer(f"{base}/carrier_changes"),
-        "link": lambda: field_value(_card_link(host, base), "now"),
-        "link_rate": lambda: _link_rate(host, base),
+        "link": lambda: field_value(_pcie_link_of_card(host, base), "now"),
+        "link_rate": lambda: _pcie_bits_per_s(host, base),
         "steered_queues": lambda: queues if isinstance(queues := steered(), Absent) else list(queues),
         "steered_cpus": lambda: (
             queues if isinstance(queues := steered(), Absent) else frozenset().union(*queues.values())
         ),
-        "irq_cpus": lambda: irq.interrupt_cpus(host, _irq_numbers(host, card)),
-        "irqs": lambda: len(_irq_numbers(host, card)) or Absent("no interrupt has its name"),
-        "irq_nodes": lambda: irq.interrupt_nodes(host, _irq_numbers(host, card)),
-        "irq_isolated": lambda: irq.isolated_interrupt_cpus(host, _irq_numbers(host, card)),
+        "irq_cpus": lambda: irq.interrupt_cpus(host, _used_irqs_of_card(host, card)),
+        "irqs": lambda: len(_used_irqs_of_card(host, card)) or Absent("no interrupt has its name"),
+        "irq_nodes": lambda: irq.interrupt_nodes(host, _used_irqs_of_card(host, card)),
+        "irq_isolated": lambda: irq.isolated_interrupt_cpus(host, _used_irqs_of_card(host, card)),
         **{name: partial(_spreading_value, host, card, name) for name in irq.BY_HAND},
         "cut_off": lambda: _largest_driver_sum(
             host, card.name, [rf"^(?:{entry.counter})$" for entry in known_counters() if entry.of == "ring"]
         ),
-        "port_full": partial(_driver_sum, host, card.name, _PORT_FULL),
-        "exceeded": partial(_driver_sum, host, card.name, r"allowance_exceeded$"),
+        "port_full": partial(_sum_of_driver_counters, host, card.name, _PORT_FULL),
+        "exceeded": partial(_sum_of_driver_counters, host, card.name, r"allowance_exceeded$"),
         "paused": partial(_largest_driver_sum, host, card.name, _PAUSED),
         "pausing": partial(_largest_driver_sum, host, card.name, _PAUSING),
         "damaged": partial(_largest_driver_sum, host, card.name, _DAMAGED),
-        "stuck": partial(_driver_sum, host, card.name, _STUCK),
+        "stuck": partial(_sum_of_driver_counters, host, card.name, _STUCK),
         **{name: partial(_card_counter, host, card.name, name) for name in _COUNTERS},
     }
     return SubjectRow(card.name, columns, base)
 
 
-def _is_standby(host: Host, card: str) -> Value:
+def _is_standby_of_bond(host: Host, card: str) -> Value:
     """True of a port that its bond keeps for later: what arrives there is dropped by design, and counted.
 
     Documentation/networking/bonding.rst (active-backup), Documentation/ABI/testing/sysfs-class-net (rx_nohandler).
@@ -203,7 +203,7 @@ def _vendor_and_device(host: Host, card: Nic) -> tuple[str, ...]:
     return tuple(word.strip() if is_present(word) else "" for word in words)
 
 
-def _steered_queues(host: Host, card: Nic) -> dict[str, frozenset[int]] | Absent:
+def _rps_cpus_by_queue(host: Host, card: Nic) -> dict[str, frozenset[int]] | Absent:
     """By each receive queue whose packets RPS hands to other CPUs, these CPUs (rps_cpus,
     Documentation/networking/scaling.rst).
     """
@@ -229,7 +229,7 @@ def stack_rows(host: Host) -> list[SubjectRow] | Absent:
     rows = []
     for card in cards.values():
         # a capture may keep a port's `master` and not the bridge's `lower_*`
-        ports = card.below or (() if card.physical else _bridge_ports(host, card.name, cards))
+        ports = card.below or (() if card.physical else _ports_of_bridge(host, card.name, cards))
         below = {name: cards[name].mtu for name in ports if name in cards}
         mtus = {mtu for mtu in below.values() if is_present(mtu)}
         if mtus and not card.physical:
@@ -258,7 +258,7 @@ def _is_over_hardware(host: Host, card: Nic) -> bool:
     return card.physical or bool(card.below) or is_bond or card.kind in ("bond", "vlan", "team")
 
 
-def _bridge_ports(host: Host, bridge: str, names: Iterable[str]) -> tuple[str, ...]:
+def _ports_of_bridge(host: Host, bridge: str, names: Iterable[str]) -> tuple[str, ...]:
     masters = ((name, host.read_link(f"{ROOT}/{name}/master")) for name in names if name != bridge)
     by_master = (name for name, to in masters if is_present(to) and to.rsplit("/", 1)[-1] == bridge)
     listed = host.list_names(f"{ROOT}/{bridge}/brif")
@@ -284,7 +284,7 @@ def _cards_to_ask_ethtool(host: Host) -> frozenset[str]:
     return frozenset(up[:_MAX_ASKED_CARDS])
 
 
-def _is_feature_on(host: Host, card: str, name: str) -> Value:
+def _is_feature_on_or_fixed(host: Host, card: str, name: str) -> Value:
     """True, too, where it is off and cannot be changed: a card that lacks it is no setting."""
     if host.live and card not in host.compute_once(_cards_to_ask_ethtool):
         return _NOT_ASKED
@@ -297,7 +297,7 @@ def _is_feature_on(host: Host, card: str, name: str) -> Value:
     return on or fixed
 
 
-def _driver_sum(host: Host, card: str, pattern: str) -> Value:
+def _sum_of_driver_counters(host: Host, card: str, pattern: str) -> Value:
     if host.live and card not in host.compute_once(_cards_to_ask_ethtool):
         return _NOT_ASKED
     driver_counters = ethtool_counters(host, card)
@@ -308,28 +308,28 @@ def _driver_sum(host: Host, card: str, pattern: str) -> Value:
 
 
 def _largest_driver_sum(host: Host, card: str, patterns: Sequence[str]) -> Value:
-    sums = [_driver_sum(host, card, pattern) for pattern in patterns]
+    sums = [_sum_of_driver_counters(host, card, pattern) for pattern in patterns]
     known_sums = [count for count in sums if is_present(count)]
     return max(known_sums) if known_sums else sums[0]
 
 
-def _irq_numbers(host: Host, card: Nic) -> tuple[str, ...]:
+def _used_irqs_of_card(host: Host, card: Nic) -> tuple[str, ...]:
     names = [card.name] + ([card.bus] if card.bus else [])
     return irq.used_queue_irqs(host, host.resolve_path(f"{ROOT}/{card.name}/device"), names)
 
 
 def _spreading_value(host: Host, card: Nic, name: str) -> Value:
-    return irq.interrupt_spreading_values(host, _irq_numbers(host, card), card.numa_node)[name]
+    return irq.interrupt_spreading_values(host, _used_irqs_of_card(host, card), card.numa_node)[name]
 
 
-def _card_link(host: Host, base: str) -> BusLink | Absent:
+def _pcie_link_of_card(host: Host, base: str) -> BusLink | Absent:
     folder = host.resolve_path(f"{base}/device")
     return folder if isinstance(folder, Absent) else pcie_link(host, folder)
 
 
-def _link_rate(host: Host, base: str) -> Value:
+def _pcie_bits_per_s(host: Host, base: str) -> Value:
     """Bits per second that the card's PCIe link carries, one way."""
-    rate = field_value(_card_link(host, base), "bytes_per_s")
+    rate = field_value(_pcie_link_of_card(host, base), "bytes_per_s")
     return rate if isinstance(rate, Absent) else rate * 8
 
 
@@ -394,13 +394,13 @@ def bond_rows(host: Host) -> list[SubjectRow] | Absent:
             "aggregators": len(aggregators),
             "mtus": tuple(sorted(mtus)),
             "mtu": host.read_integer(f"{ROOT}/{name}/mtu"),
-            **_hardware_columns(host, tuple(members)),
+            **_columns_of_bond_ports(host, tuple(members)),
         }
         rows.append(SubjectRow(name, columns, f"{ROOT}/{name}"))
     return rows
 
 
-def _hardware_columns(host: Host, members: tuple[str, ...]) -> dict[str, Value]:
+def _columns_of_bond_ports(host: Host, members: tuple[str, ...]) -> dict[str, Value]:
     """Return what the ports of a bond are made of: cards (PCI bus and slot), drivers, rings; other cards alike."""
     nics = host.compute_once(read_nics)
     slots = {name: card.bus.rpartition(".")[0] for name, card in nics.items() if ":" in card.bus}
@@ -421,7 +421,7 @@ def _hardware_columns(host: Host, members: tuple[str, ...]) -> dict[str, Value]:
 def counter_rows(host: Host) -> list[SubjectRow]:
     """One row per card, fabric port or protocol and counter of knowledge/counters.toml that is above its limit."""
     rows = []
-    for kind, name, source, counts in _sources_of_counters(host):
+    for kind, name, source, counts in _counters_with_source(host):
         for entry in (entry for entry in known_counters() if entry.of == kind):
             matching = {key: count for key, count in counts.items() if re.fullmatch(entry.counter, key)}
             if (total := sum(matching.values())) < entry.least:
@@ -439,7 +439,7 @@ def counter_rows(host: Host) -> list[SubjectRow]:
     return rows
 
 
-def _sources_of_counters(host: Host) -> Iterator[tuple[str, str, str, dict[str, int]]]:
+def _counters_with_source(host: Host) -> Iterator[tuple[str, str, str, dict[str, int]]]:
     """Kind, name, where its counters stand, and the counters."""
     for card in host.compute_once(read_nics).values():
         own = card.physical and card.driver not in _PARAVIRTUAL

@@ -33,13 +33,13 @@ def pci_rows(host: Host) -> list[SubjectRow] | Absent:
             "guest": read_virtualisation(host).is_virtual,
             "unasked": partial(_config_unreadable, host, device),
             "read_request": partial(read_max_request_bytes, host, device.address),
-            **_link_columns(device.link),
+            **_pcie_link_columns(device.link),
         }
         rows.append(SubjectRow(device.address, columns, f"/sys/bus/pci/devices/{device.address}"))
     return rows
 
 
-def _link_columns(link: BusLink | Absent) -> dict[str, Value]:
+def _pcie_link_columns(link: BusLink | Absent) -> dict[str, Value]:
     if isinstance(link, Absent):
         names = ("link", "most", "degraded", "both_known", "narrow", "lanes_made_for", "slot_lanes")
         return dict.fromkeys((*names, "rate", "most_rate"), link)
@@ -48,7 +48,7 @@ def _link_columns(link: BusLink | Absent) -> dict[str, Value]:
         "most": link.at_most,
         "degraded": link.degraded,
         "both_known": bool(link.device_most and link.port_most),
-        "narrow": _is_narrow(link.now, link.at_most),
+        "narrow": _has_fewer_lanes(link.now, link.at_most),
         "lanes_made_for": _lane_count(link.device_most),
         "slot_lanes": _lane_count(link.port_most),
         "rate": link.bytes_per_s,
@@ -65,19 +65,19 @@ def _config_unreadable(host: Host, device: PciDevice) -> Value:
 
 
 def _irq_nodes(host: Host, device: PciDevice) -> Value:
-    return irq.interrupt_nodes(host, _irq_numbers(host, device))
+    return irq.interrupt_nodes(host, _used_irqs_of_device(host, device))
 
 
-def _irq_numbers(host: Host, device: PciDevice) -> tuple[str, ...]:
+def _used_irqs_of_device(host: Host, device: PciDevice) -> tuple[str, ...]:
     folder = host.resolve_path(f"/sys/bus/pci/devices/{device.address}")
     return irq.used_queue_irqs(host, folder, [*device.names[:1], device.address])
 
 
 def _spreading_value(host: Host, device: PciDevice, name: str) -> Value:
-    return irq.interrupt_spreading_values(host, _irq_numbers(host, device), device.node)[name]
+    return irq.interrupt_spreading_values(host, _used_irqs_of_device(host, device), device.node)[name]
 
 
-def _is_narrow(now: str, most: str) -> bool:
+def _has_fewer_lanes(now: str, most: str) -> bool:
     """Fewer lanes than both ends have: power saving lowers the speed, never the width."""
     few, all_lanes = _lane_count(now), _lane_count(most)
     return not isinstance(few, Absent) and not isinstance(all_lanes, Absent) and few < all_lanes
@@ -103,10 +103,10 @@ def gpu_rows(host: Host) -> list[SubjectRow] | Absent:
     if isinstance(text, Absent):
         return []
     parts = re.split(r"^GPU 0*([0-9A-Fa-f]{4}:\S+)$", text, flags=re.MULTILINE)[1:]
-    return [_gpu_row(name, gpu_text) for name, gpu_text in zip(parts[::2], parts[1::2], strict=True)]
+    return [_nvidia_gpu_row(name, gpu_text) for name, gpu_text in zip(parts[::2], parts[1::2], strict=True)]
 
 
-def _gpu_row(name: str, text: str) -> SubjectRow:
+def _nvidia_gpu_row(name: str, text: str) -> SubjectRow:
     width = re.search(r"Link Width\s+Max\s*: ([0-9]{1,2})x\s+Current\s*: ([0-9]{1,2})x", text)
     slowed = [reason[1] for reason in _SLOWED.finditer(text)]
     volatile = re.search(r"^ +Volatile$(.*?)^ +Aggregate$", text, re.MULTILINE | re.DOTALL)
@@ -154,7 +154,7 @@ def captured_lspci_rows(host: Host) -> list[SubjectRow]:
         starts = [match.start() for match in _DEVICE.finditer(text)] if isinstance(text, str) else []
         for start, end in zip(starts, [*starts[1:], None][: len(starts)], strict=True):
             assert isinstance(text, str)
-            row = _lspci_row(text[start:end], path)
+            row = _lspci_link_row(text[start:end], path)
             if row is not None:
                 rows.append(row)
         if rows:
@@ -162,7 +162,7 @@ def captured_lspci_rows(host: Host) -> list[SubjectRow]:
     return rows
 
 
-def _lspci_row(block: str, path: str) -> SubjectRow | None:
+def _lspci_link_row(block: str, path: str) -> SubjectRow | None:
     head = block.partition("\n")[0]
     most, now = re.search(rf"LnkCap:.*?{_LINK}", block), re.search(rf"LnkSta:\s*{_LINK}", block)
     if not (_MOVES_DATA.search(head) and most and now) or now[2] == "0":

@@ -40,7 +40,7 @@ def open_files_rows(host: Host) -> list[SubjectRow]:
             "open": files if isinstance(files, Absent) else len(files),
             "soft": soft,
             "hard": -1 if limit[2] == "unlimited" else parse_unsigned(limit[2]) or 0,
-            "unit": _service_of(host, process.pid),
+            "unit": _service_of_process(host, process.pid),
         }
         rows.append(SubjectRow(f"{process.name} [{process.pid}]", columns))
     return rows
@@ -82,7 +82,7 @@ def worker_rows(host: Host) -> list[SubjectRow]:
         own = [process for process in processes if process.name == known.program]
         if not own:
             continue
-        limit, file = _own_limit(host, known)
+        limit, file = _limit_and_file(host, known)
         most = max(own, key=lambda process: process.threads)
         columns: dict[str, Value] = {
             "name": known.program,
@@ -94,13 +94,13 @@ def worker_rows(host: Host) -> list[SubjectRow]:
             "setting": known.setting,
             "effect": known.effect,
             "advice": known.advice,
-            "unit": _service_of(host, most.pid),
+            "unit": _service_of_process(host, most.pid),
         }
         rows.append(SubjectRow(known.program, columns))
     return rows
 
 
-def _own_limit(host: Host, known: WorkerLimit) -> tuple[int, str]:
+def _limit_and_file(host: Host, known: WorkerLimit) -> tuple[int, str]:
     """The number and the file that sets it; the usual one and no file, or 0."""
     limits = [
         (int(number), path)
@@ -113,7 +113,7 @@ def _own_limit(host: Host, known: WorkerLimit) -> tuple[int, str]:
     return max(limits) if limits else (known.usual, "")
 
 
-def _service_of(host: Host, pid: int) -> Value:
+def _service_of_process(host: Host, pid: int) -> Value:
     unit = control_group_of(host, pid).rpartition("/")[2]
     return unit if unit.endswith(".service") else Absent(f"PID {pid} runs in no service")
 

@@ -59,8 +59,8 @@ def nfs_times_rows(host: Host) -> list[SubjectRow] | Absent:
     if isinstance(text, Absent):
         return text
     rows = []
-    for mountpoint, lines in _nfs_mounts(text):
-        times = [time for line in lines if (time := _operation_times(line)) is not None]
+    for mountpoint, lines in _nfs_mountpoints_and_lines(text):
+        times = [time for line in lines if (time := _operation_count_and_ms(line)) is not None]
         if times:
             operation, count, waiting_ms, answer_ms = max(times, key=lambda time: time[2] + time[3])
             columns: dict[str, Value] = {
@@ -74,7 +74,7 @@ def nfs_times_rows(host: Host) -> list[SubjectRow] | Absent:
     return rows
 
 
-def _nfs_mounts(text: str) -> Iterator[tuple[str, list[str]]]:
+def _nfs_mountpoints_and_lines(text: str) -> Iterator[tuple[str, list[str]]]:
     """The mountpoint and the lines of each NFS mount."""
     for block in re.split(r"^device ", text, flags=re.MULTILINE):
         head, _, rest = block.partition("\n")
@@ -83,7 +83,7 @@ def _nfs_mounts(text: str) -> Iterator[tuple[str, list[str]]]:
             yield mounted[1], rest.splitlines()
 
 
-def _operation_times(line: str) -> tuple[str, int, float, float] | None:
+def _operation_count_and_ms(line: str) -> tuple[str, int, float, float] | None:
     """The operation, its requests, and their mean time in the queue and until the answer in ms."""
     name, _, rest = line.strip().partition(":")
     values = parse_unsigned_list(rest.split()) if name in _OPERATIONS else None

@@ -58,13 +58,13 @@ def network_rows(host: Host) -> list[SubjectRow] | Absent:
             cards_by_network.setdefault(route.prefix, set()).add(route.interface)
     return [
         SubjectRow(
-            network, {"name": network, "cards": tuple(sorted(cards)), **_packet_columns(host, sorted(cards))}
+            network, {"name": network, "cards": tuple(sorted(cards)), **_packet_extremes(host, sorted(cards))}
         )
         for network, cards in sorted(cards_by_network.items())
     ]
 
 
-def _packet_columns(host: Host, cards: list[str]) -> dict[str, Reader]:
+def _packet_extremes(host: Host, cards: list[str]) -> dict[str, Reader]:
     """What they sent, most and least, and what the card received that received least."""
     return {
         "sent_most": partial(_chosen_packet_count, host, cards, "tx_packets", max),
@@ -103,7 +103,7 @@ def hidden_rows(host: Host) -> list[SubjectRow] | Absent:
             and network.subnet_of(ipaddress.IPv4Network(route.prefix))
         ]
         hidden += [
-            words for address, words in _servers_of(host) if _is_hidden(address, network, table.unicast)
+            words for address, words in _server_addresses(host) if _is_hidden(address, network, table.unicast)
         ]
         columns: dict[str, Value] = {
             "name": bridge.interface,
@@ -124,7 +124,7 @@ def _is_hidden(
     return not any(other.prefixlen > network.prefixlen and address in other for other in narrower)
 
 
-def _servers_of(host: Host) -> Iterator[tuple[ipaddress.IPv4Address, str]]:
+def _server_addresses(host: Host) -> Iterator[tuple[ipaddress.IPv4Address, str]]:
     """Yield the addresses of name servers and file servers, in words too."""
     text = host.read_file_text("/etc/resolv.conf", 1 << 16)
     named_servers = (

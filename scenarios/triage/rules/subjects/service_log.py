@@ -69,14 +69,14 @@ class ProgramLog:
         return {*numbers, *(n for n, line in enumerate(self.lines) if line.clock in clocks)}
 
 
-def _empty_program_logs(_: Host) -> dict[tuple[str, Sequence[str]], ProgramLog]:
+def _new_log_cache(_: Host) -> dict[tuple[str, Sequence[str]], ProgramLog]:
     """By program and its files; filled as rules ask."""
     return {}
 
 
 def _program_log(host: Host, program: str, files: Sequence[str]) -> ProgramLog:
     """Return the log, read once per host; what it was read from is noted each time."""
-    logs = host.compute_once(_empty_program_logs)
+    logs = host.compute_once(_new_log_cache)
     key = program, tuple(files)
     log = logs[key] = logs.get(key) or ProgramLog(host, program, files)
     for source in log.sources:
@@ -84,7 +84,7 @@ def _program_log(host: Host, program: str, files: Sequence[str]) -> ProgramLog:
     return log
 
 
-def _named_patterns(rules: Iterable[RuleText]) -> dict[str, list[WordPattern]]:
+def _patterns_by_program(rules: Iterable[RuleText]) -> dict[str, list[WordPattern]]:
     """Return by program, or ANY, what the lines meet that a rule or an entry of fault_lines.toml names."""
     named: dict[str, list[WordPattern]] = {ANY: []}
     for rule in rules:
@@ -102,7 +102,7 @@ def rows_of_unlisted_service_lines(host: Host, rules: Iterable[RuleText]) -> lis
     `lines`: how many; `worse`: those in grave words; `last`: of the kind that came most often, grave ones first;
     `alike`: how many are of this kind: numbers apart they are the same.
     """
-    listed = _named_patterns(rules)
+    listed = _patterns_by_program(rules)
     rows = []
     for daemon in logged_daemons():
         for program in daemon.programs:
@@ -183,7 +183,7 @@ def fault_line_rows(host: Host, rules: Iterable[RuleText] = ()) -> list[SubjectR
     """
     files = {daemon.programs[0]: daemon.files for daemon in logged_daemons()}
     kernel = host.compute_once(read_kernel_log)
-    named = _named_patterns(rules)
+    named = _patterns_by_program(rules)
     logged = (*host.compute_once(read_system_log), *files, *host.compute_once(container_log_paths))
     written = [name for name in dict.fromkeys(logged) if name != KERNEL]
     rows: list[SubjectRow] = []
@@ -210,10 +210,10 @@ def fault_line_rows(host: Host, rules: Iterable[RuleText] = ()) -> list[SubjectR
             rows.append(row.with_columns({"lines": count, "severity": severity, "advice": advice}))
             if entry.explains and count >= entry.least and not row["over"]:
                 explained.append((entry, re.compile(entry.explains)))
-    return [row for row in rows if not any(_follows_from(row, *cause) for cause in explained)]
+    return [row for row in rows if not any(_is_explained_by(row, *cause) for cause in explained)]
 
 
-def _follows_from(row: SubjectRow, cause: FaultLine, explained: re.Pattern[str]) -> bool:
+def _is_explained_by(row: SubjectRow, cause: FaultLine, explained: re.Pattern[str]) -> bool:
     is_of_cause = re.search(cause.pattern, str(row["last"])) is not None
     return (
         row["name"] in cause.programs and not is_of_cause and explained.search(str(row["last"])) is not None

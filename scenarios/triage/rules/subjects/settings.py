@@ -19,7 +19,7 @@ _ABOUT = re.compile(r"(vm|net\.core|net\.ipv4\.tcp|kernel\.(numa_balancing|sched
 _IS_WANTED = re.compile(r"(?:vm|fs|kernel|net\.core|net\.ipv4)\.[^*]+$")
 
 
-def _governor_text(host: Host) -> str | Absent:
+def _governors_of_policies(host: Host) -> str | Absent:
     """Of all policies: theirs where they agree, else all of them."""
     governors = [
         word
@@ -39,7 +39,7 @@ _TUNED_OPTIONS = {
     "vm": {"transparent_hugepages": "huge pages", "transparent_hugepage": "huge pages"},
 }
 _OTHERS: dict[str, Callable[[Host], str | Absent]] = {
-    "CPU governor": _governor_text,
+    "CPU governor": _governors_of_policies,
     "huge pages": lambda host: host.read_bracketed("/sys/kernel/mm/transparent_hugepage/enabled"),
 }
 
@@ -62,27 +62,27 @@ def setting_rows(host: Host) -> list[SubjectRow] | Absent:
         columns: dict[str, Value] = {
             "name": name,
             "key": Absent("it is no sysctl", "unsupported") if name in _OTHERS else name,
-            "asked": _plain_value(value),
+            "asked": _without_relation_sign(value),
             "at_least": value.startswith(">"),
             "by": origin,
             "tuned": "tuned" in origin,
-            "live": live if isinstance(live, Absent) else _plain_value(live),
+            "live": live if isinstance(live, Absent) else _without_relation_sign(live),
         }
         rows.append(SubjectRow(name, columns))
     return rows
 
 
-def _plain_value(value: str) -> str:
+def _without_relation_sign(value: str) -> str:
     return " ".join(value.lstrip(">=< ").split())
 
 
 def settings_of_files(host: Host) -> dict[str, tuple[str, str]] | Absent:
     """Return by name the value that is applied last, and its file."""
-    lines = host.compute_once(_setting_lines)
+    lines = host.compute_once(_settings_as_applied)
     return lines if isinstance(lines, Absent) else {key: (value, path) for key, value, path in lines}
 
 
-def _setting_lines(host: Host) -> list[tuple[str, str, str]] | Absent:
+def _settings_as_applied(host: Host) -> list[tuple[str, str, str]] | Absent:
     """Return name, value and file in the order in which they are applied, by sysctl.d(5): file names in order over all
     folders, a name in /etc hides its namesakes; sysctl.conf last.
     """
@@ -117,7 +117,7 @@ def overruled_setting_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per setting of a file in /etc that a later file sets to another value: `asked` in `by`, `applied` from
     `later`. That /etc overrules /usr/lib is meant; that one file says two things is not.
     """
-    lines = host.compute_once(_setting_lines)
+    lines = host.compute_once(_settings_as_applied)
     if isinstance(lines, Absent):
         return lines
     last = {key: (value, path) for key, value, path in lines}
@@ -128,9 +128,9 @@ def overruled_setting_rows(host: Host) -> list[SubjectRow] | Absent:
         if differs and _IS_WANTED.match(key):
             live = host.read_file_text("/proc/sys/" + key.replace(".", "/"), 4096)
             both = {
-                "asked": _plain_value(value),
+                "asked": _without_relation_sign(value),
                 "by": path,
-                "applied": _plain_value(applied),
+                "applied": _without_relation_sign(applied),
                 "later": later,
             }
             rows.append(SubjectRow(key, {"name": key, **both, "live": live}))
@@ -154,7 +154,7 @@ def settings_of_tuned(host: Host) -> dict[str, tuple[str, str]]:
     return asked
 
 
-def _module_option(path: str, value: str) -> Value:
+def _modprobe_option(path: str, value: str) -> Value:
     """`mpt3sas msix_disable=-1`, as modprobe.d(5) writes a module's parameter."""
     parts = path.split("/")
     if not path.startswith("/sys/module/") or len(parts) != 6:
@@ -176,7 +176,7 @@ def changed_rows(host: Host) -> list[SubjectRow]:
             "cost": setting.cost,
             "at_load": setting.at_load,
             "parameter": changed.path.rpartition("/")[2],
-            "option": _module_option(changed.path, setting.values[0]),
+            "option": _modprobe_option(changed.path, setting.values[0]),
             "documented": setting.source,
         }
         rows.append(SubjectRow(changed.name, columns))

@@ -37,7 +37,7 @@ def tcp_rows(host: Host) -> list[SubjectRow] | Absent:
         if is_present(counters := read_protocol_counters(host, path)):
             values |= counters
     for prefix, name in (("conntrack", "nf_conntrack"), ("arp", "arp_cache")):
-        values |= {f"{prefix}_{key}": count for key, count in _table_counters(host, name).items()}
+        values |= {f"{prefix}_{key}": count for key, count in _sum_of_stat_table(host, name).items()}
     if not values and not any(
         is_present(host.read_file_text(f"/proc/sys/net/{name}", 4096)) for name, _ in _SETTINGS.values()
     ):
@@ -74,7 +74,7 @@ def _tcp_pages(host: Host) -> Value:
     return int(pages_match[1]) if pages_match else Absent("/proc/net/sockstat reports no TCP memory")
 
 
-def _table_counters(host: Host, name: str) -> dict[str, int]:
+def _sum_of_stat_table(host: Host, name: str) -> dict[str, int]:
     """/proc/net/stat: names, then hexadecimal counters of each CPU; `entries` is the same in each line."""
     text = host.read_file_text(f"/proc/net/stat/{name}", 1 << 20)
     lines = text.splitlines() if is_present(text) else []

@@ -12,7 +12,7 @@ from hostdx.app.terminal.lines import Line
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.screens.facts import FactsScreen
 from hostdx.app.tui.widgets.home.scenario_list import ScenarioList
-from hostdx.app.tui.widgets.panel import PacedPanel, _spell_ascii
+from hostdx.app.tui.widgets.panel import PacedPanel, _plus_minus_in_ascii
 from hostdx.scenarios.checkup.results import CheckupAnswer
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.results.result import Item
@@ -119,19 +119,19 @@ async def test_the_end_of_a_run_that_took_long_is_told(tmp_path: Path) -> None:
         written: list[str] = []
         assert app._driver is not None
         app._driver.write = written.append  # type: ignore[method-assign]
-        app._tell_end(app.run_feed)
+        app._ring_and_notify_end(app.run_feed)
         assert [text.startswith("\x07\x1b]9;") for text in written] == [True]
 
 
 def test_plus_minus_takes_two_cells_in_ascii_and_no_edge_moves() -> None:
-    edged = _spell_ascii([("│ within ±5 %", "text"), ("      ", "text"), ("│", "rule")])
+    edged = _plus_minus_in_ascii([("│ within ±5 %", "text"), ("      ", "text"), ("│", "rule")])
     assert "".join(part for part, _ in edged) == "│ within +-5 %     │"
-    ruled = _spell_ascii([("╭─ ±: as measured ", "title"), ("─────╮", "rule")])
+    ruled = _plus_minus_in_ascii([("╭─ ±: as measured ", "title"), ("─────╮", "rule")])
     assert "".join(part for part, _ in ruled) == "╭─ +-: as measured ────╮"
-    panels = _spell_ascii([("╭─ a ─── within ±5 % ─╮╭─ b ── within ±5 % ─╮", "text")])
+    panels = _plus_minus_in_ascii([("╭─ a ─── within ±5 % ─╮╭─ b ── within ±5 % ─╮", "text")])
     assert "".join(part for part, _ in panels) == "╭─ a ── within +-5 % ─╮╭─ b ─ within +-5 % ─╮"
     plain: Line = [("no such sign", "text")]
-    assert _spell_ascii(plain) is plain
+    assert _plus_minus_in_ascii(plain) is plain
 
 
 async def test_a_checkup_under_way_leaves_no_block_of_rows_blank(tmp_path: Path) -> None:

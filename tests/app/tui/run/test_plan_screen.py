@@ -229,11 +229,11 @@ async def test_a_plan_is_not_started_beside_a_run_that_measures(
         app.push_screen(ExplainScreen("storage", "# storage"))
         await settle(pilot)
         now.clear()
-        screen._check_busy()
+        screen._start_when_host_is_free()
         assert not runs and screen.waits_for_end  # never below another page
         app.pop_screen()
         await settle(pilot)
-        screen._check_busy()
+        screen._start_when_host_is_free()
         assert runs == ["storage"] and not screen.check_action("attach", ())
 
 
