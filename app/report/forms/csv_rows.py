@@ -48,7 +48,7 @@ COMPARED = {
     **{f"{side}_mean": f"mean of the {side}'s runs, in `unit`" for side in _SIDES},
     **_EFFECT,
     "at_least": "yes: the interval is at least so wide, for want of repeated runs",
-    **{f"{side}_run_ids": f"runs of the {side}" for side in _SIDES},
+    **{f"{side}_runs": f"runs of the {side}" for side in _SIDES},
 }
 
 
