@@ -197,7 +197,7 @@ def count_noun(count: float, noun: str) -> str:
 
 
 def plural_noun(noun: str) -> str:
-    return f"{noun}{'es' if noun.endswith('ch') else 's'}"
+    return f"{noun}{'es' if noun.endswith(('ch', 's')) else 's'}"
 
 
 def format_cpus(cores: float) -> str:

@@ -1,4 +1,4 @@
-"""Does a job use too many cores?"""
+"""Who uses the CPUs, and does a job use too many?"""
 
 from hostdx.scenarios.contract.card import Card, Complaint
 

@@ -40,6 +40,7 @@ class WatchedJob(msgspec.Struct, frozen=True, kw_only=True):
     waited_share: float | None = None
     quotas: tuple[QuotaGroup, ...] = ()
     has_ended: bool = False  # its number may be another process's by now
+    was_named: bool = True  # else the answer is about the host, and this about what used most of it
 
     @property
     def tightest_quota(self) -> QuotaGroup | None:
@@ -73,6 +74,7 @@ def cpuwatch_findings(
     yield SAYS.finding(
         "cores",
         severity="warning" if over or stopped else "ok",
+        answers=True,
         job=job.words,
         uses=SAYS.text(text_name, **fields),
         stopped=f"; {throttling_sentence(stopped)}" if stopped else "",
@@ -105,13 +107,20 @@ def _usage_finding(host: Host, usable: UsableCpus, job: WatchedJob, uses: Sequen
     # all of them are no place of its own
     place = _pin_to_free_cpus(host, usable, needed, job) if needed < cpus else ()
     stopped = job.tightest_quota
-    held_back = (_lower_priority_remedy(host, job), *place) if took and not job.has_ended else ()
+    may_advise = took and job.was_named and not job.has_ended
+    held_back = (_lower_priority_remedy(host, job), *place) if may_advise else ()
     takes = SAYS.text(
-        "takes", cores=f"{cores.estimate:.2f}", of_all=of_all, range=_range_text(cores), meanwhile=meanwhile
+        "takes",
+        cores=f"{cores.estimate:.2f}",
+        of_all=of_all,
+        seconds=sum(use.seconds for use in uses),
+        range=_range_text(cores),
+        meanwhile=meanwhile,
     )
     return SAYS.finding(
         "cores",
-        severity="warning" if took or stopped else "notice",
+        severity="warning" if (took and job.was_named) or stopped else "notice",
+        answers=job.was_named,
         job=job.words,
         uses=takes,
         stopped=f"; {throttling_sentence(stopped)}" if stopped else "",
@@ -180,7 +189,7 @@ def _job_evidence(job: WatchedJob, uses: Sequence[JobUse]) -> tuple[Evidence, ..
     lines = [
         SAYS.evidence(
             "read",
-            processes=f"{last.processes} process{'' if last.processes == 1 else 'es'}",
+            processes=units.count_noun(last.processes, "process"),
             threads=units.count_noun(last.threads, "thread"),
             times=units.count_noun(len(uses), "time"),
             seconds=sum(use.seconds for use in uses),
@@ -206,8 +215,10 @@ def _job_evidence(job: WatchedJob, uses: Sequence[JobUse]) -> tuple[Evidence, ..
         ("the job", own, "/proc/PID/task/TID/schedstat"),
         ("others", others, "/proc/schedstat"),
     ):
-        mean_text = "not known: no schedstats" if mean is None else f"{mean:.2f} on average"
-        lines.append(SAYS.evidence("waiting", who=waiters, told=mean_text, source=source))
+        if mean is None:
+            lines.append(SAYS.evidence("waiting-unknown", who=waiters, source=source))
+        else:
+            lines.append(SAYS.evidence("waiting", who=waiters, mean=f"{mean:.2f}", source=source))
     moved = [use.migrations_per_s for use in uses if use.migrations_per_s is not None]
     if moved:
         lines.append(SAYS.evidence("migrations", rate=f"{sum(moved) / len(moved):.1f}"))

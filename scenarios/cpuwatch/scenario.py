@@ -34,7 +34,7 @@ from hostdx.scenarios.contract.model import (
 )
 from hostdx.scenarios.contract.plan import PlannedStep
 from hostdx.scenarios.cpuwatch.findings import WatchedJob, cpuwatch_findings
-from hostdx.scenarios.cpuwatch.users import shared_cpus_findings, users_finding
+from hostdx.scenarios.cpuwatch.users import host_finding, shared_cpus_findings, users_finding
 from hostdx.scenarios.triage.cpus.usable import UsableCpus, usable_cpus
 from hostdx.scenarios.triage.knowledge.waits import known_kernel_thread
 
@@ -77,28 +77,59 @@ class Cpuwatch(Scenario):
     async def _run(self, named_target: JobTarget | None, usable: UsableCpus, run: Run) -> None:
         users = CpuUsers(run.host)
         target = named_target or await _find_busiest_target(run, users)
-        with run.begin_step("watch", "watch the job") as step:
-            watch = await _JobWatch.begin(run, target, users)
-            seconds = run.options.as_number("seconds", DEFAULT_S)
-            await watch.watch_job(step, seconds)
-            if not watch.uses:
-                raise RunRefused(
-                    "cpuwatch: the job ended within the first second, before it could be read twice"
+        with run.begin_step(
+            "watch", "watch the job" if target is not None else "watch all processes"
+        ) as step:
+            began_s, waited_s = run.clock.now(), read_pressure_s(run.host, "cpu")
+            end_s = began_s + run.options.as_number("seconds", DEFAULT_S)
+            watch = await _JobWatch.begin(run, target, users) if target is not None else None
+            if watch is not None:
+                await watch.watch_job(step, end_s)
+                if named_target is not None and not watch.uses:
+                    raise RunRefused(
+                        "cpuwatch: the job ended within the first second, before it could be read twice"
+                    )
+            if named_target is None:
+                await _watch_all_processes(
+                    run, users, step, end_s, watch.end_reason if watch is not None else ""
                 )
-            if watch.end_reason and named_target is None:
-                await watch.look_at_others(step, seconds)
-            if watch.end_reason:
+            if watch is not None and watch.end_reason:
                 step.finish_with_remark(watch.end_reason)
-        if watch.end_reason:
+        if watch is not None and watch.end_reason:
             run.emit_note(watch.end_reason)
         await asyncio.to_thread(users.look)
         expect = run.options.as_number("expect") or None
-        for finding in cpuwatch_findings(run.host, usable, watch.watched_job(), watch.uses, expect):
-            run.emit_finding(finding)
+        was_named = named_target is not None or (expect is not None and watch is not None)
+        if not was_named:
+            pressure = read_pressure_s(run.host, "cpu")
+            waited_share = _pressure_share(waited_s, pressure, run.clock.now() - began_s)
+            run.emit_finding(host_finding(run.host, users, usable.cpus, waited_share))
+        if watch is not None and watch.uses:
+            job = msgspec.structs.replace(watch.watched_job(), was_named=was_named)
+            for finding in cpuwatch_findings(run.host, usable, job, watch.uses, expect):
+                run.emit_finding(finding)
         for finding in shared_cpus_findings(run.host, users.find_shared_cpus(usable.cpus)):
             run.emit_finding(finding)
-        if len(ranked := users.rank_users()) > 1:
+        if was_named and len(ranked := users.rank_users()) > 1:
             run.emit_finding(users_finding(ranked, usable.cpus, users.seconds))
+
+
+async def _watch_all_processes(
+    run: Run, users: CpuUsers, step: StepInProgress, end_s: float, end_reason: str
+) -> None:
+    """A look a second until then. `end_reason`: of the job that was watched before; empty where there was none."""
+    began_s, index = run.clock.now(), 0
+    while (left := end_s - run.clock.now()) > 0:
+        used = users.used_cpus
+        words = "looks at all processes" if used is None else f"{used:.2f} CPUs used"
+        step.report_progress(
+            f"{end_reason}; {words}" if end_reason else words, left, 1 - left / (end_s - began_s)
+        )
+        await run.clock.sleep(min(TICK_S, left))
+        await asyncio.to_thread(users.look)
+        if (used := users.used_cpus_of_last_look) is not None and not end_reason:
+            _emit_sample(run, "CPUs used", index, used, "CPUs")
+        index += 1
 
 
 class _JobWatch:
@@ -127,9 +158,9 @@ class _JobWatch:
     def _elapsed_s(self) -> float:
         return self._run.clock.now() - self._began_s
 
-    async def watch_job(self, step: StepInProgress, seconds: float) -> None:
-        before, looked_s = self._first, 0.0
-        while (left := seconds - self._elapsed_s) > 0:
+    async def watch_job(self, step: StepInProgress, end_s: float) -> None:
+        before, looked_s, seconds = self._first, 0.0, end_s - self._run.clock.now()
+        while (left := end_s - self._run.clock.now()) > 0:
             await self._run.clock.sleep(min(TICK_S, max(0.2, left)))
             after = await asyncio.to_thread(look_at_job, self._run.host, self._target)
             if self._elapsed_s >= looked_s + LOOK_S:
@@ -146,13 +177,6 @@ class _JobWatch:
             step.report_progress(f"{label}: {used}", left, 1 - left / seconds)
             before = after
 
-    async def look_at_others(self, step: StepInProgress, seconds: float) -> None:
-        """For the rest of the time."""
-        while (left := seconds - self._elapsed_s) > 0:
-            step.report_progress(f"{self.end_reason}; looks at the others", left, 1 - left / seconds)
-            await self._run.clock.sleep(min(LOOK_S, left))
-            await asyncio.to_thread(self._users.look)
-
     def watched_job(self) -> WatchedJob:
         """Return what was watched, with the waits and the quotas of the time until now."""
         host = self._run.host
@@ -164,10 +188,11 @@ class _JobWatch:
         return msgspec.structs.replace(job, quotas=quotas, words=words, has_ended=bool(self.end_reason))
 
 
-async def _find_busiest_target(run: Run, users: CpuUsers) -> JobTarget:
+async def _find_busiest_target(run: Run, users: CpuUsers) -> JobTarget | None:
     """The process of others that uses the most CPU over two seconds that `users` looks at twice.
 
-    Where no process alone uses a quarter, those that do so together. Raises RunRefused where there are none.
+    Where no process alone uses a quarter, those that do so together. None where there are none, or it is a kernel
+    thread, which works for others.
     """
     with run.begin_step("find", "find the process that uses the most CPU") as step:
         before = await asyncio.to_thread(users.look)
@@ -175,29 +200,27 @@ async def _find_busiest_target(run: Run, users: CpuUsers) -> JobTarget:
         after = await asyncio.to_thread(users.look)
         own_pids = users.own_pids
         user = find_dominant_process(before, after, "cpu", own_pids)
+        target: JobTarget | None = None
         if user is None:
             target, words = await asyncio.to_thread(_busiest_and_words, run.host, before, after, own_pids)
-            step.finish_with_remark(words)
-            run.emit_note(words)
-            return target
-        words = f"{user.label} uses the most CPU: {user.rate:.1f} CPUs over {FIND_S:g} s"
-        if after.processes[user.pid].kernel_thread:
-            thread_kind = known_kernel_thread(user.name)
-            work = f" that {thread_kind.work}" if thread_kind is not None else ""
-            raise RunRefused(
-                f"cpuwatch: {words}; it is a kernel thread{work}: look at what asks for that work"
-            )
+        else:
+            words = f"{user.label} uses the most CPU: {user.rate:.1f} CPUs over {FIND_S:g} s"
+            if after.processes[user.pid].kernel_thread:
+                thread_kind = known_kernel_thread(user.name)
+                work = f" that {thread_kind.work}" if thread_kind is not None else ""
+                words += f"; it is a kernel thread{work}: look at what asks for that work"
+            else:
+                target = JobTarget("pid", str(user.pid), user.start_ticks)
         step.finish_with_remark(words)
         run.emit_note(words)
-    return JobTarget("pid", str(user.pid), user.start_ticks)
+    return target
 
 
 def _busiest_and_words(
     host: Host, before: ProcessTable, after: ProcessTable, own_pids: frozenset[int]
-) -> tuple[JobTarget, str]:
-    """The processes that used most together where none did alone: one with its descendants, a control group, a user's.
-
-    Raises RunRefused where no such group used a quarter.
+) -> tuple[JobTarget | None, str]:
+    """The processes that used most together where none did alone: one with its descendants, a control group, a user's;
+    with the words that say so. None where no such group used a quarter.
     """
     alone = f"no process alone used a quarter of the CPU time within {FIND_S:g} s"
     if (family := find_dominant_family(before, after, own_pids)) is not None:
@@ -212,7 +235,7 @@ def _busiest_and_words(
     elif of_user is not None:
         busiest, target = of_user, JobTarget("user", _uid_of_user(of_user.key.removeprefix("uid ")))
     else:
-        raise RunRefused(f"cpuwatch: {alone}; name a job: --pid N, --cgroup PATH or --user NAME")
+        return None, f"{alone}, and no control group or user: all processes are watched"
     used = f"{busiest.processes} of them used {busiest.rate:.1f} CPUs together"
     return target, f"{alone}; {_target_words(target)}: {used}"
 
@@ -310,8 +333,10 @@ def _emit_samples(run: Run, use: JobUse, index: int) -> None:
     ]
     for name, value, unit in values:
         if is_present(value) and value is not None:
-            run.emit(
-                ev.SampleTaken(
-                    t=run.elapsed_s(), series=name, variant="", block=index, value=value, unit=unit
-                )
-            )
+            _emit_sample(run, name, index, value, unit)
+
+
+def _emit_sample(run: Run, series: str, index: int, value: float, unit: str) -> None:
+    run.emit(
+        ev.SampleTaken(t=run.elapsed_s(), series=series, variant="", block=index, value=value, unit=unit)
+    )

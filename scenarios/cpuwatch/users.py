@@ -2,49 +2,140 @@
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
+from hostdx.probes import units
 from hostdx.probes.cpu_list import name_cpus, parse_cpu_list
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.running.cpu_users import CpuUser, SharedCpus
+from hostdx.probes.system.running.cpu_users import CpuUser, CpuUsers, SharedCpus
 from hostdx.probes.system.running.culprit import label_processes
-from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
+from hostdx.scenarios.cpuwatch.findings import PRESSURE_SPEAKS
+from hostdx.scenarios.triage.cpus import priority
 from hostdx.scenarios.triage.cpus.sharing import crowded_cpus_sentence, spread_remedy
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
 SAYS = finding_texts("cpuwatch")
 MAX_ROWS = 8
+MIN_NAMED_CPUS = 0.01
+MAX_NAMED = 3  # programs of a title
+FULL_SHARE = 0.95  # of the CPUs, where the kernel does not count who waits
+ENDED = "processes that have ended"
+
+
+class ProgramUse(msgspec.Struct, frozen=True):
+    """What the processes of one name, owner and list of allowed CPUs used, those that began later apart.
+
+    `owner` is empty where they ended before it could be asked; `cpus` where they may run everywhere.
+    """
+
+    owner: str
+    name: str
+    cpus: str
+    began_later: bool
+    users: tuple[CpuUser, ...]
+
+    @property
+    def rate_cpus(self) -> float:
+        return _total_rate(self.users)
+
+    @property
+    def label(self) -> str:
+        return label_processes(self.name, [user.process.pid for user in self.users])
+
+    @property
+    def evidence(self) -> Evidence:
+        cpus = name_cpus(parse_cpu_list(self.cpus) or frozenset())
+        return SAYS.evidence(
+            "user",
+            process=self.label,
+            owner=self.owner or ENDED,
+            cpus=f"{self.rate_cpus:.2f}",
+            only=SAYS.text("allowed", cpus=cpus) if self.cpus else "",
+            began=SAYS.text("began") if self.began_later else "",
+        )
+
+
+def group_by_program(users: Sequence[CpuUser], usable: frozenset[int]) -> list[ProgramUse]:
+    """Those that used most first: one process is seldom all of them."""
+    by_key: dict[tuple[str, str, str, bool], list[CpuUser]] = {}
+    for user in users:
+        key = (user.owner, user.process.name, _allowed_if_restricted(user, usable), user.began_s is not None)
+        by_key.setdefault(key, []).append(user)
+    programs = [ProgramUse(*key, tuple(of_key)) for key, of_key in by_key.items()]
+    return sorted(programs, key=lambda program: -program.rate_cpus)
 
 
 def users_finding(users: Sequence[CpuUser], usable: frozenset[int], seconds: float) -> Finding:
-    """Processes of one name, user and list of CPUs together, those that began later apart: one is seldom all."""
-    crowds: dict[tuple[str, str, str, bool], list[CpuUser]] = {}
-    rates_by_owner: dict[str, float] = {}
-    for user in users:
-        owner = user.owner or "processes that have ended"
-        key = (owner, user.process.name, _allowed_if_restricted(user, usable), user.began_s is not None)
-        crowds.setdefault(key, []).append(user)
-        rates_by_owner[owner] = rates_by_owner.get(owner, 0.0) + user.process.rate
-    by_use = sorted(crowds.items(), key=lambda item: -_total_rate(item[1]))
-    by_owner = sorted(rates_by_owner.items(), key=lambda item: -item[1])
+    """Beside the answer about a named job: who else used the CPUs."""
     return SAYS.finding(
         "users",
         count=len(users),
         total=f"{_total_rate(users):.2f}",
         seconds=seconds,
-        shares=", ".join(f"{owner} {rate:.2f}" for owner, rate in by_owner),
-        evidence=[
-            SAYS.evidence(
-                "user",
-                process=label_processes(name, [user.process.pid for user in crowd]),
-                owner=owner,
-                cpus=f"{_total_rate(crowd):.2f}",
-                only=SAYS.text("allowed", cpus=name_cpus(parse_cpu_list(cpus) or frozenset()))
-                if cpus
-                else "",
-                began=SAYS.text("began") if is_late else "",
-            )
-            for (owner, name, cpus, is_late), crowd in by_use[:MAX_ROWS]
-        ],
+        shares=_shares_by_owner(users),
+        evidence=[program.evidence for program in group_by_program(users, usable)[:MAX_ROWS]],
     )
+
+
+def host_finding(host: Host, users: CpuUsers, usable: frozenset[int], waited_share: float | None) -> Finding:
+    """The answer where no job was named: how much of the host was used, and by which programs.
+
+    `waited_share`: of the time in which a task waited for a CPU; None where the kernel does not count it.
+    """
+    ranked = users.rank_users()
+    programs = [p for p in group_by_program(ranked, usable) if p.rate_cpus >= MIN_NAMED_CPUS]
+    top, others = programs[:MAX_NAMED], programs[MAX_NAMED:]
+    named = [f"{program.label} {program.rate_cpus:.2f}" for program in top]
+    if others:
+        count = units.count_noun(sum(len(program.users) for program in others), "other process")
+        named.append(f"{count} {sum(program.rate_cpus for program in others):.2f}")
+    used_cpus = users.used_cpus or _total_rate(ranked)
+    is_full = (
+        used_cpus >= FULL_SHARE * len(usable) if waited_share is None else waited_share >= PRESSURE_SPEAKS
+    )
+    return SAYS.finding(
+        "host",
+        severity="warning" if is_full else "notice",
+        used=f"{used_cpus:.2f}",
+        cpus=units.count_noun(len(usable), "CPU"),
+        seconds=users.seconds,
+        programs=SAYS.text("by-programs", programs=", ".join(named)) if named else "",
+        waited="" if waited_share is None else SAYS.text("pressed", pressed=waited_share),
+        evidence=[
+            SAYS.evidence("by-user", shares=_shares_by_owner(ranked)),
+            *(program.evidence for program in programs[:MAX_ROWS]),
+        ],
+        remedy=_remedies_for_full_cpus(host, users, programs, used_cpus) if is_full else (),
+    )
+
+
+def _remedies_for_full_cpus(
+    host: Host, users: CpuUsers, programs: Sequence[ProgramUse], used_cpus: float
+) -> tuple[Remedy, ...]:
+    """Lower priority for the process, else for the user, that used half of it alone."""
+    half_cpus = used_cpus / 2
+    for program in programs[:1]:
+        process = program.users[0].process
+        if process.rate >= half_cpus and users.is_running(process):
+            return (priority.process_priority_remedy(host, process.pid, process.label),)
+    by_owner = _rates_by_owner([user for program in programs for user in program.users])
+    owner = next(iter(by_owner), "")
+    if owner not in ("", "root") and by_owner[owner] >= half_cpus:
+        return (priority.user_priority_remedy(owner),)
+    return (SAYS.remedy("fewer"),)
+
+
+def _rates_by_owner(users: Sequence[CpuUser]) -> dict[str, float]:
+    """CPUs by user, who used most first; "" for processes that ended before they could be asked."""
+    rates: dict[str, float] = {}
+    for user in users:
+        rates[user.owner] = rates.get(user.owner, 0.0) + user.process.rate
+    return dict(sorted(rates.items(), key=lambda item: -item[1]))
+
+
+def _shares_by_owner(users: Sequence[CpuUser]) -> str:
+    return ", ".join(f"{owner or ENDED} {rate:.2f}" for owner, rate in _rates_by_owner(users).items())
 
 
 def shared_cpus_findings(host: Host, shared_sets: Sequence[SharedCpus]) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from hostdx.probes.cpu_list import format_cpu_list, parse_cpu_list
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.processor.cpu_times import CpuTimes, read_cpu_times
 from hostdx.probes.system.running.allowed import listed_in_status
-from hostdx.probes.system.running.culprit import BusyProcess, rank_processes
+from hostdx.probes.system.running.culprit import BusyProcess, rank_commands
 from hostdx.probes.system.running.processes import (
     ProcessTable,
     own_process_family,
@@ -62,6 +62,7 @@ class CpuUsers:
         self._first: ProcessTable | None = None
         self._last: ProcessTable | None = None
         self._first_times: Mapping[int, CpuTimes] = {}
+        self._times_before_last: Mapping[int, CpuTimes] = {}
         self._last_times: Mapping[int, CpuTimes] = {}
         self._users: dict[tuple[int, int], CpuUser] = {}
         self.own_pids: frozenset[int] = frozenset()
@@ -74,14 +75,16 @@ class CpuUsers:
     def take_look(self, table: ProcessTable) -> None:
         """Count a look that was made just now."""
         times = read_cpu_times(self._host)
+        self._times_before_last = self._last_times
         self._last_times = times if is_present(times) else {}
         self.own_pids = frozenset(own_process_family(self._host))
         if self._first is None or self._last is None:
             self._first, self._first_times = table, self._last_times
         else:
             between_s = table.uptime_s - self._last.uptime_s
-            ranked = rank_processes(self._last, table, "cpu", self.own_pids)
-            for number, process in enumerate(ranked):
+            commands = rank_commands(self._last, table, "cpu", self.own_pids)
+            users = [process for processes in commands for process in processes if process.rate > 0.0]
+            for number, process in enumerate(sorted(users, key=lambda process: -process.rate)):
                 if not table.processes[process.pid].kernel_thread:
                     self._add_use(process, between_s, read_allowed=number < MAX_ASKED)
         self._last = table
@@ -104,6 +107,21 @@ class CpuUsers:
     def seconds(self) -> float:
         """Return the time from the first look to the last."""
         return self._last.uptime_s - self._first.uptime_s if self._first and self._last else 0.0
+
+    @property
+    def used_cpus(self) -> float | None:
+        """Return how many CPUs were busy on average, with what came and went between two looks; None: not known."""
+        return _busy_cpus(self._first_times, self._last_times)
+
+    @property
+    def used_cpus_of_last_look(self) -> float | None:
+        """As `used_cpus`, since the look before the last."""
+        return _busy_cpus(self._times_before_last, self._last_times)
+
+    def is_running(self, process: BusyProcess) -> bool:
+        """Return whether the last look saw it."""
+        seen = self._last.processes.get(process.pid) if self._last is not None else None
+        return seen is not None and seen.start_ticks == process.start_ticks
 
     def rank_users(self) -> list[CpuUser]:
         """Who used most first, with the rate over all looks."""
@@ -147,6 +165,11 @@ def find_shared_cpus(
                 )
             )
     return sorted(shared_sets, key=lambda shared: -shared.used_cpus / len(shared.cpus))
+
+
+def _busy_cpus(before: Mapping[int, CpuTimes], after: Mapping[int, CpuTimes]) -> float | None:
+    idle = _idle_shares_by_cpu(before, after)
+    return sum(1.0 - share for share in idle.values()) if idle else None
 
 
 def _idle_shares_by_cpu(before: Mapping[int, CpuTimes], after: Mapping[int, CpuTimes]) -> dict[int, float]:

@@ -183,14 +183,11 @@ async def test_without_a_job_the_busiest_process_is_watched(
 
     run.clock.sleep = sleep  # type: ignore[method-assign]
     put_times(100, 1.0)
+    users = CpuUsers(run.host)
+    target = await _find_busiest_target(run, users)
+    assert (target.value if target is not None else "") == busiest
     if busiest:
-        users = CpuUsers(run.host)
-        target = await _find_busiest_target(run, users)
-        assert target.value == busiest
-        assert [user.process.rate for user in users.rank_users()] == pytest.approx([0.25])
-        return
-    with pytest.raises(RunRefused):
-        await _find_busiest_target(run, CpuUsers(run.host))
+        assert [user.process.rate for user in users.rank_users()] == pytest.approx([0.25, 0.05])
 
 
 async def test_many_small_processes_are_watched_as_their_control_group(tmp_path: Path) -> None:
@@ -212,7 +209,7 @@ async def test_many_small_processes_are_watched_as_their_control_group(tmp_path:
     put_times(100, 8)
     users = CpuUsers(run.host)
     assert await _find_busiest_target(run, users) == JobTarget("cgroup", "/job.slice/a")
-    assert not users.rank_users()
+    assert [user.process.rate for user in users.rank_users()] == pytest.approx([0.04] * 30)
 
 
 async def test_a_job_that_is_not_there() -> None:
@@ -279,6 +276,13 @@ def busy() -> Iterator[int]:
     os.killpg(child.pid, 9)
     child.wait()
     child.stdout.close()
+
+
+async def test_an_idle_host_is_answered_too(host: Host) -> None:
+    run = FakeRun(host=host, options={"seconds": 3.0})
+    await conduct_fake(Cpuwatch(), run)
+    findings = [e.finding for e in run.events if isinstance(e, Found)]
+    assert [(f.id, f.severity, f.answers) for f in findings] == [("cpuwatch.host", "notice", True)]
 
 
 @pytest.mark.noisy("where the CPUs are full the job gets no more than it asked for", false_failures="0 of 4")

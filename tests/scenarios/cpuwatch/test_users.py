@@ -8,7 +8,7 @@ import pytest
 from hostdx.probes.system.running.cpu_users import CpuUser, CpuUsers, find_shared_cpus
 from hostdx.probes.system.running.culprit import BusyProcess
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.cpuwatch.users import shared_cpus_findings, users_finding
+from hostdx.scenarios.cpuwatch.users import host_finding, shared_cpus_findings, users_finding
 from tests.fakes.hosts.tree import Tree
 
 USABLE = frozenset(range(4))
@@ -101,3 +101,37 @@ def _user(pid: int, rate: float, allowed: str) -> CpuUser:
 )
 def test_who_loses_nothing_is_not_accused(users: list[CpuUser], idle: float) -> None:
     assert not find_shared_cpus(users, USABLE, dict.fromkeys(USABLE, idle))
+
+
+@pytest.mark.parametrize(
+    ("used_s", "waited_share", "severity", "first_command"),
+    [
+        ({131: 5.0, 132: 1.0}, 0.4, "warning", "renice -n 10 -p $(ls /proc/131/task)"),
+        ({131: 2.0, 132: 2.0, 133: 2.0}, 0.4, "warning", None),  # all of root's, and none half of it
+        ({131: 5.0, 132: 1.0}, 0.02, "notice", None),
+        ({131: 5.0, 132: 1.0}, None, "notice", None),  # one of four CPUs is busy
+    ],
+)
+def test_no_job_named_the_answer_is_the_host_s(
+    busy_host: BusyHost,
+    used_s: Mapping[int, float],
+    waited_share: float | None,
+    severity: str,
+    first_command: str | None,
+) -> None:
+    users = busy_host.watch(dict.fromkeys(used_s, 0.0), used_s, allowed={})
+    finding = host_finding(busy_host.tree.host(), users, USABLE, waited_share)
+    commands = [command for remedy in finding.remedy for command in remedy.commands]
+    assert (finding.severity, finding.answers) == (severity, True)
+    assert (commands[:1] or [None]) == [first_command]
+    assert users.used_cpus == pytest.approx(1.0)  # CPU 0, of which the processes know no more than they
+
+
+def test_what_has_ended_is_given_no_command(busy_host: BusyHost) -> None:
+    users = busy_host.watch({131: 0.0}, {131: 5.0}, allowed={})
+    for name in ("stat", "status", "cgroup"):
+        (busy_host.tree.root / "proc/131" / name).unlink()
+    busy_host.put_look(110, {}, {})
+    users.look()
+    finding = host_finding(busy_host.tree.host(), users, USABLE, 0.5)
+    assert not [command for remedy in finding.remedy for command in remedy.commands]
