@@ -14,6 +14,7 @@ from hostdx.app.report.numbers import latency_galleries, load_series_galleries, 
 from hostdx.app.report.results.command_timeline import command_curve_parts
 from hostdx.app.report.results.finding_parts import finding_parts, finding_title
 from hostdx.app.report.results.result_parts import result_parts, value_text
+from hostdx.app.report.unread import missing_parts, unread_parts
 from hostdx.probes.units import format_duration
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.results import document as doc
@@ -37,7 +38,8 @@ def make_report_document(
         ),
         ("What was left out, and what interfered", _left_out_and_guard_parts(session)),
         ("This host", fact_parts(session)),
-        ("What could not be read", absent_parts(session)),
+        ("What was not looked at", unread_parts(session)),
+        ("What this host does not tell", missing_parts(session)),
         ("How it was measured", method_parts(session, recording, with_arguments=with_arguments)),
     )
     first, *rest = first_page(session, recording)
@@ -114,12 +116,3 @@ def fact_parts(session: RunSession) -> list[doc.Part]:
         for fact in session.facts.values()
     )
     return [doc.Table(("fact", "value", "source"), rows)]
-
-
-def absent_parts(session: RunSession) -> list[doc.Part]:
-    unread = [check for check in session.checks.values() if check.state == "unreadable"]
-    if not session.absent and not unread:
-        return []
-    rows = [(absent.label, absent.reason) for absent in session.absent.values()]
-    rows += [(check.rule, check.reason) for check in unread]
-    return [doc.Table(("what", "why"), tuple(rows))]

@@ -5,6 +5,7 @@ from collections import Counter
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.forms.cells import run_end_lines
 from hostdx.app.report.results.finding_parts import finding_parts, finding_title
+from hostdx.app.report.unread import group_unread, may_ask_programs
 from hostdx.app.terminal.lines import Line, clean_line
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract.finding import severity_count_text
@@ -40,16 +41,13 @@ def triage_document(session: RunSession, *, facts: bool = False, unanswered: boo
         for finding in session.worst_first
     ]
     silent = [c for c in session.checks.values() if c.reason and c.state in ("unreadable", "spoke")]
-    reasons: dict[str, list[str]] = {}  # one thing that is missing leaves many checks without an answer
-    for check in silent:
-        reasons.setdefault(check.reason, []).append(check.rule)
-    for absent in session.absent.values() if silent else ():
-        reasons.setdefault(absent.reason, []).append(absent.label)
-    items: tuple[Words, ...] = tuple((Mono(", ".join(names)), reason) for reason, names in reasons.items())
+    items: tuple[Words, ...] = tuple(
+        (Mono(", ".join(group.names)), group.reason, *((f"({group.remedy})",) if group.remedy else ()))
+        for group in (group_unread(session) if silent else ())
+    )
     if silent and not unanswered:
         items = ((Toned(f"? {count_noun(len(silent), 'check')} (--unknown shows why)", "unknown"),),)
-    began = session.began
-    if began is not None and not session.is_captured and not began.options.get("programs"):
+    if may_ask_programs(session):
         asks = "asks programs of this host, too (zpool, lvs, smartctl, ipmitool, nvidia-smi, ceph, ...)"
         items = (*items, (Mono("hostdx triage --programs"), asks))
     if items:

@@ -52,6 +52,7 @@ class ShellCommands(Protocol):
     earlier_results: EarlierResults
     left: list[UndoneChange]
     message: str
+    findings_before: frozenset[str]
     first_pulse: Pulse | None
     pulses: deque[Pulse]
     raw_values: bool

@@ -44,6 +44,7 @@ class ShellBase(App[int]):
     """The lower half of `Shell`, apart for length: it decides what is opened, `Shell` how it is shown."""
 
     triage: EventChild | None
+    findings_before: frozenset[str]
     _feed: RunFeed | None
 
     def __init__(self, ansi_color: bool | None = None) -> None:
@@ -163,6 +164,7 @@ class ShellBase(App[int]):
     def read_host(self, *, programs: bool = False) -> None:
         """Triage once more. `programs`: what programs of this host say counts, too."""
         if self.triage is not None:
+            self.findings_before = frozenset(self.triage.session.findings)
             self.triage.close()
         options = ["--programs"] if programs else []
         self.triage = EventChild([*launch.HOSTDX, "triage", *options, "--events", "-"])

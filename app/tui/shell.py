@@ -84,6 +84,7 @@ class Shell(KeysFromKeymap, ShellBase):
         self.message = ""
         self._newest_key: events.Key | None = None
         self.triage = triage
+        self.findings_before: frozenset[str] = frozenset()  # keys of what triage found the time before
         self._feed = feed
         self._was_ended = feed is not None and feed.session.ended is not None
         self._former: list[RunFeed] = []  # of run screens below the one on top

@@ -116,6 +116,7 @@ class Checked(RunEvent, frozen=True, tag="check"):
     state: Literal["ok", "spoke", "unreadable", "not applicable"]
     reason: str = ""
     fault: str = ""  # the exception of a rule that is broken itself
+    kind: AbsentKind = "missing"  # of what an unreadable one could not read
 
 
 class RunStep(RunEvent, frozen=True, tag="step"):

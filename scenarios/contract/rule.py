@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.types import Absent
+from hostdx.probes.types import Absent, AbsentKind
 from hostdx.scenarios.contract.finding import Finding
 
 T = TypeVar("T")
@@ -14,8 +14,12 @@ T = TypeVar("T")
 
 class FactUnreadable(Exception):
     """An error that says why a rule cannot be answered: what could not be read, and why (one line). A rule never
-    guesses.
+    guesses. `kind`: of what is absent, by which screens say what would show it.
     """
+
+    def __init__(self, reason: str, kind: AbsentKind = "missing") -> None:
+        super().__init__(reason)
+        self.kind = kind
 
 
 class RuleInapplicable(Exception):
@@ -25,7 +29,7 @@ class RuleInapplicable(Exception):
 def require_readable(fact: T | Absent, subject: str = "") -> T:
     """Return `fact` where it was read. Raises FactUnreadable with the reason of its absence, after `subject`."""
     if isinstance(fact, Absent):
-        raise FactUnreadable(f"{subject}: {fact.reason}" if subject else fact.reason)
+        raise FactUnreadable(f"{subject}: {fact.reason}" if subject else fact.reason, fact.kind)
     return fact
 
 

@@ -58,7 +58,9 @@ def find_tasks_stuck_in_d(host: Host) -> Iterator[Finding]:
         waiting = find_still_asleep(first, find_blocked_tasks(host))
     if not waiting:
         if first.hidden is not None:
-            raise FactUnreadable(f"none of the visible tasks is in D; {first.hidden.reason}")
+            raise FactUnreadable(
+                f"none of the visible tasks is in D; {first.hidden.reason}", first.hidden.kind
+            )
         return
     reasons = [_wait_reason_and_source(host, task) for task in waiting]
     kinds = Counter(reason.waits_for for reason, _ in reasons)
@@ -250,7 +252,7 @@ def hung_watch_off_findings(host: Host) -> Iterator[Finding]:
     if isinstance(left, Absent) and isinstance(limit, Absent):
         if left.kind in ("missing", "captured"):
             raise RuleInapplicable("this kernel does not look for hung tasks")
-        raise FactUnreadable(left.reason)
+        raise FactUnreadable(left.reason, left.kind)
     if left != 0 and limit != 0:
         return
     reason = "its limit of reports is used up" if left == 0 else "the time-out is 0"

@@ -47,7 +47,7 @@ def untrimmed_findings(host: Host) -> Iterator[Finding]:
             continue
         why = explain_untrimmed(host, timer, chain.mountpoints)
         if isinstance(why, Absent):
-            raise FactUnreadable(f"whether fstrim.timer runs: {why.reason}")
+            raise FactUnreadable(f"whether fstrim.timer runs: {why.reason}", why.kind)
         if not why:
             continue
         if not chain.are_limits_known:

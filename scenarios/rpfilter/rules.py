@@ -70,7 +70,7 @@ def check_loaded_reverse_path_rules(host: Host) -> Iterator[Finding]:
     """A check in the live ruleset that every packet meets, in whatever form."""
     facts = read_rp_filter_facts(host)
     if isinstance(facts.ruleset, Absent):
-        raise FactUnreadable(facts.ruleset.reason)
+        raise FactUnreadable(facts.ruleset.reason, facts.ruleset.kind)
     for rule in facts.effective_checks:
         if not rule.checks_every_flow:
             continue
@@ -102,10 +102,10 @@ def check_firewalld(host: Host) -> Iterator[Finding]:
     facts = read_rp_filter_facts(host)
     if isinstance(facts.firewalld, Absent):
         if facts.firewalld.kind == "permission":
-            raise FactUnreadable(f"firewalld.conf: {facts.firewalld.reason}")
+            raise FactUnreadable(f"firewalld.conf: {facts.firewalld.reason}", facts.firewalld.kind)
         raise RuleInapplicable("firewalld is not configured here")
     if isinstance(facts.asked, Absent):
-        raise FactUnreadable(facts.asked.reason)
+        raise FactUnreadable(facts.asked.reason, facts.asked.kind)
     asked = facts.asked
     written = f"IPv6_rpfilter={asked.written}" if asked.written else "IPv6_rpfilter is not set"
     version = f"firewalld {facts.firewalld.version}"
@@ -164,7 +164,7 @@ def check_settings(host: Host) -> Iterator[Finding]:
     """IPv4's rp_filter: dropped packets, and `all` that loosens what an interface has strict."""
     facts = read_rp_filter_facts(host)
     if isinstance(facts.rp_filter, Absent):
-        raise FactUnreadable(f"rp_filter: {facts.rp_filter.reason}")
+        raise FactUnreadable(f"rp_filter: {facts.rp_filter.reason}", facts.rp_filter.kind)
     setting = facts.rp_filter
     active = [f"{name} {WORDS.get(value, value)}" for name, value in setting.active_modes.items()]
     if not setting.own:

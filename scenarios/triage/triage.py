@@ -15,7 +15,7 @@ from msgspec import structs
 from hostdx.probes.reading import other_package
 from hostdx.probes.reading.host import Host, OutOfTime
 from hostdx.probes.reading.secrecy.secret_files import mask_evidence
-from hostdx.probes.types import Absent, FactOrUnread, UnreadFact
+from hostdx.probes.types import Absent, AbsentKind, FactOrUnread, UnreadFact
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding, finding_sort_key, fold_alike_findings
 from hostdx.scenarios.contract.folders import scenario_packages_with
@@ -135,16 +135,17 @@ def apply_rule(rule: HostRule, host: Host, time: Callable[[], float]) -> Iterato
     """Yield the events of one rule: its findings, then the outcome. Findings stand even where the rest is unknown."""
     findings: list[Finding] = []
     unknown = ""
+    kind: AbsentKind = "missing"
     try:
         for finding in rule.check(host):
             findings.append(finding)
     except FactUnreadable as why:
-        unknown = str(why)
+        unknown, kind = str(why), why.kind
     except RuleInapplicable as why:
         yield ev.Checked(t=time(), rule=rule.id, state="not applicable", reason=str(why))
         return
     except OutOfTime:
-        unknown = OUT_OF_TIME
+        unknown, kind = OUT_OF_TIME, "timeout"
     except Exception as error:  # a broken rule is said, and the others go on
         fault = type(error).__name__
         reason = f"the rule failed: {fault}: {error}"
@@ -154,7 +155,7 @@ def apply_rule(rule: HostRule, host: Host, time: Callable[[], float]) -> Iterato
     for finding in findings:
         yield ev.Found(t=time(), finding=_commands_for_paths(_mask_secrets_of_finding(finding), host))
     state: Literal["spoke", "unreadable", "ok"] = "spoke" if findings else "unreadable" if unknown else "ok"
-    yield ev.Checked(t=time(), rule=rule.id, state=state, reason=unknown)
+    yield ev.Checked(t=time(), rule=rule.id, state=state, reason=unknown, kind=kind)
 
 
 def _mask_secrets_of_finding(finding: Finding) -> Finding:
@@ -208,7 +209,9 @@ def examine_host(host: Host, elapsed_s: Callable[[], float], *, facts: bool = Tr
     for rule in rules:
         for event in _until_out_of_time(apply_rule(rule, host, elapsed_s), rule.id, elapsed_s):
             if host.is_out_of_time and isinstance(event, ev.Checked) and event.state == "ok":
-                event = ev.Checked(t=event.t, rule=rule.id, state="unreadable", reason=OUT_OF_TIME)
+                event = ev.Checked(
+                    t=event.t, rule=rule.id, state="unreadable", reason=OUT_OF_TIME, kind="timeout"
+                )
             yield event
 
 

@@ -2,35 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from textual.binding import Binding
 from textual.widget import Widget
 
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.forms.cells import parts_lines
-from hostdx.app.report.full_report import absent_parts, fact_parts
-from hostdx.app.terminal.lines import BLANK, Line, text_line
+from hostdx.app.report.full_report import fact_parts
+from hostdx.app.report.unread import may_ask_programs, missing_parts, unread_parts
+from hostdx.app.terminal.lines import BLANK, Line, line_with_key_names, text_line
 from hostdx.app.tui.screens.base import Base
 from hostdx.app.tui.widgets.reader import Reader
 
 
 def fact_lines(session: RunSession, width: int) -> list[Line]:
-    """What is missing comes first: it is what was pressed for, and what an admin can mend."""
+    """What was not looked at comes first: it is what was pressed for, and what an admin can mend."""
     out: list[Line] = []
-    if missing := parts_lines(absent_parts(session), width):
-        out += [text_line("COULD NOT BE READ", "title"), *missing, BLANK]
+    if unread := parts_lines(unread_parts(session), width):
+        out += [text_line("NOT LOOKED AT", "title"), *unread, BLANK]
     facts = parts_lines(fact_parts(session), width) or [text_line("none yet", "dim")]
-    return [*out, text_line("FACTS", "title"), *facts]
+    out += [text_line("FACTS", "title"), *facts]
+    if missing := parts_lines(missing_parts(session), width):
+        out += [BLANK, text_line("THIS HOST DOES NOT TELL", "title"), *missing]
+    return out
 
 
 class FactsScreen(Base):
-    title_words = "facts"
-    BINDINGS = [Binding("slash", "filter", "search", priority=True)]
+    """`of_host`: of the host now, whose programs may be asked from here; else of a run."""
 
-    def __init__(self, session: RunSession) -> None:
+    title_words = "facts"
+    BINDINGS = [
+        Binding("slash", "filter", "search", priority=True),
+        Binding("R", "again", "read the host again and ask its programs", show=False),
+    ]
+
+    def __init__(self, session: Callable[[], RunSession], *, of_host: bool = False) -> None:
         super().__init__()
-        self._session = session
+        self._session, self._of_host = session, of_host
 
     def compose_body(self) -> Iterable[Widget]:
-        yield Reader(lambda width: fact_lines(self._session, width))
+        yield Reader(self._lines)
+
+    def _lines(self, width: int) -> list[Line]:
+        session = self._session()
+        lines = fact_lines(session, width)
+        if not self._of_host or not may_ask_programs(session):
+            return lines
+        return [line_with_key_names("Programs of this host were not asked: [R] asks them"), BLANK, *lines]
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return self._of_host if action == "again" else True
+
+    def action_again(self) -> None:
+        self.shell.read_host(programs=True)

@@ -163,12 +163,12 @@ class HomeScreen(Base):
         shell = self.shell
         if shell.first_pulse is None:
             shell.first_pulse = pulse
-            self.query_one(ScenarioList).redraw()
         shell.pulses.append(pulse)
         self._pulse_count += 1
         if self._pulse_count <= FIRST_PULSES or self._pulse_count % REDRAWN_PULSES == 0:
             self.query_one(LiveLine).redraw()
             self.query_one(NextStep).redraw()
+            self.query_one(ScenarioList).redraw()
             if self.query_one(NextStep).has_advice:
                 self.add_class("-advised")
 
@@ -223,7 +223,7 @@ class HomeScreen(Base):
     def action_facts(self) -> None:
         from hostdx.app.tui.screens.facts import FactsScreen  # not for the first screen
 
-        self.app.push_screen(FactsScreen(self.shell.home_session()))
+        self.app.push_screen(FactsScreen(self.shell.home_session, of_host=True))
 
     def action_undo(self) -> None:
         self.shell.offer_undo(asked=True)

@@ -257,7 +257,7 @@ class RunScreen(Base):
     def action_facts(self) -> None:
         from hostdx.app.tui.screens.facts import FactsScreen  # not for every run: with the report's tables
 
-        self.app.push_screen(FactsScreen(self.run_feed.session))
+        self.app.push_screen(FactsScreen(lambda: self.run_feed.session))
 
 
 class RunPartScreen(RunScreen):

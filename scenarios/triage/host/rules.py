@@ -251,7 +251,7 @@ def check_offline_cpus(host: Host) -> Iterator[Finding]:
     if not cpus.known_cpus:
         raise FactUnreadable("no CPU is listed")
     if isinstance(off := host.read_file_text(f"{ROOT}/offline"), Absent) and not cpus.offline:
-        raise FactUnreadable(f"{ROOT}/offline: {off.reason}")
+        raise FactUnreadable(f"{ROOT}/offline: {off.reason}", off.kind)
     control = host.read_file_text(f"{ROOT}/smt/control")
     by_choice = is_present(control) and control.strip() in ("off", "forceoff")
     # On s390 what is not configured is spare, kept aside for this machine (admin-guide/s390, cpu/cpuN/configure).
@@ -367,7 +367,7 @@ def check_quota(host: Host) -> Iterator[Finding]:
         raise FactUnreadable(f"CPU quota: of more than {MAX_GROUPS} control groups only so many were read")
     group = require_readable(host.compute_once(read_cgroup), "control group")
     if isinstance(group.cpu_cores, Absent) and not find_quota_files(host):
-        raise FactUnreadable(f"CPU quota: {group.cpu_cores.reason}")
+        raise FactUnreadable(f"CPU quota: {group.cpu_cores.reason}", group.cpu_cores.kind)
     if not has_counts and isinstance(group.cpu_cores, float):
         raise FactUnreadable("a CPU quota is set, but no cpu.stat shows whether it stops tasks")
     if not has_counts and not groups:

@@ -54,14 +54,14 @@ def check_rule(text: RuleText, host: Host) -> Iterator[Finding]:
     """Raises FactUnreadable and RuleInapplicable, after what was found."""
     rows = rows_to_check(text, host)
     if isinstance(rows, Absent):
-        raise FactUnreadable(rows.reason)
+        raise FactUnreadable(rows.reason, rows.kind)
     groups: dict[tuple[Severity, str], list[SubjectRow]] = {}
     keys: set[str] = set()
-    unknown: list[tuple[str, str]] = []
+    unknown: list[tuple[str, Absent]] = []
     is_applicable = False
     for row in rows:
         full = row_with_rule_values(text, host, row)
-        answer, reason = answer_and_reason_of(text, full)
+        answer, why = answer_and_reason_of(text, full)
         is_applicable = is_applicable or answer != "not applicable"
         if answer == "found":
             cause, repeats = _cause_title_and_repeats(text, host, full)
@@ -69,7 +69,7 @@ def check_rule(text: RuleText, host: Host) -> Iterator[Finding]:
                 continue
             groups.setdefault(("notice" if cause else severity_of(text, full), cause), []).append(full)
         elif answer == "unknown":
-            unknown.append((row.subject, reason))
+            unknown.append((row.subject, why))
     for (severity, cause), same in sorted(groups.items(), key=lambda group: _ORDER.index(group[0][0])):
         for together in [[row] for row in same] if text.singly else [same]:
             finding = rule_finding(text, host, severity, together, cause)
@@ -78,7 +78,7 @@ def check_rule(text: RuleText, host: Host) -> Iterator[Finding]:
             keys.add(finding.key)
             yield finding
     if unknown:
-        raise FactUnreadable(_names_and_first_reason(unknown))
+        raise FactUnreadable(_names_and_first_reason(unknown), unknown[0][1].kind)
     if not is_applicable:
         raise RuleInapplicable(text.otherwise or f"not on this host: {text.title}")
 
@@ -182,18 +182,18 @@ def _texts_asked_for(reading: ReadingText, row: SubjectRow) -> dict[str, str]:
     return {name: str(row[name]) for name in asked_names if name in row and is_present(row[name])}
 
 
-def answer_and_reason_of(text: RuleText, row: SubjectRow) -> tuple[Answer, str]:
-    """With the reason where it is unknown."""
+def answer_and_reason_of(text: RuleText, row: SubjectRow) -> tuple[Answer, Absent]:
+    """With the reason where it is unknown or not applicable."""
     if text.where:
         about = parse_expression(text.where)(row)
         if isinstance(about, Absent):
-            return "unknown", about.reason
+            return "unknown", about
         if not about:
-            return "not applicable", text.otherwise
+            return "not applicable", Absent(text.otherwise)
     wrong = parse_expression(text.when)(row)
     if isinstance(wrong, Absent):
-        return "unknown", wrong.reason
-    return ("found" if wrong else "fine"), ""
+        return "unknown", wrong
+    return ("found" if wrong else "fine"), Absent("")
 
 
 def severity_of(text: RuleText, row: SubjectRow) -> Severity:
@@ -406,8 +406,8 @@ def _advice_commands(advice: RemedyAdvice) -> tuple[str, ...]:
     return (*advice.commands, *(f"{key} = {value}" for key, value in advice.set.items()))
 
 
-def _names_and_first_reason(unknown: Sequence[tuple[str, str]]) -> str:
-    subject, reason = unknown[0]
+def _names_and_first_reason(unknown: Sequence[tuple[str, Absent]]) -> str:
+    subject, reason = unknown[0][0], unknown[0][1].reason
     if len(unknown) == 1:
         return reason if not subject or subject in reason else f"{subject}: {reason}"
     names = ", ".join(name for name, _ in unknown[:6] if name)

@@ -135,7 +135,6 @@ class FindingsPanel(Picker):
 
             self.headline = find_headline_answer(session).finding
         checks = list(session.checks.values())
-        unreadable = sum(c.state == "unreadable" for c in checks)
         if not self._is_own_run:  # a run's own checks are not what it was asked
             self.note, self.empty = [], self._empty_text()
         if checks and not self._is_own_run:
@@ -143,11 +142,11 @@ class FindingsPanel(Picker):
             spoke, finding_count = sum(c.state == "spoke" for c in checks), len(session.findings)
             findings_text = "something" if finding_count <= spoke else f"{finding_count} things"
             self.note = [(f"{spoke} of {len(checks)} checks found {findings_text}{done}", "dim")]
-            if unreadable:
-                words = f"{unreadable} could not run" if width >= WIDE else f"{unreadable} not run"
-                self.note += [("   ", "text"), (words, "unknown")]
+            if session.ended is not None and (unread := self._count_unread()):
+                words = f"{unread} not looked at: [f]" if width >= WIDE else f"{unread} unseen: [f]"
+                self.note += [("   ", "text"), *line_with_key_names(words, "unknown")]
             if session.began is not None:
-                self.note += [("   ", "text"), *_programs_answered_or_key(session, width)]
+                self.note += [("   ", "text"), *self._programs_answered_or_key(width)]
         if self._is_own_run:
             self.note = text_line(_count_by_severity(session), "dim")
         return super().draw(width, height)
@@ -158,13 +157,21 @@ class FindingsPanel(Picker):
         done = self._session().ended is not None
         return "✓ no rule found anything on this host" if done else "reading the host, about a second"
 
+    def _count_unread(self) -> int:
+        from hostdx.app.report.unread import count_readable  # not for the first screen
 
-def _programs_answered_or_key(session: RunSession, width: int) -> Line:
-    """How many of this host's programs answered, `f` names them; else the key that asks them."""
-    answered = session.facts.get("programs answered")
-    if answered is None or not isinstance(answered.value, list):
-        words = "[R] asks its programs, too" if width >= WIDE else "[R] asks programs"
-    else:
+        return count_readable(self._session())
+
+    def _programs_answered_or_key(self, width: int) -> Line:
+        """How many of this host's programs answered, and what that added; else the key that asks them."""
+        session = self._session()
+        answered = session.facts.get("programs answered")
+        if answered is None or not isinstance(answered.value, list):
+            words = "[R] asks its programs, too" if width >= WIDE else "[R]: ask programs"
+            return line_with_key_names(words, "dim")
+        added = len(session.findings.keys() - self.shell.findings_before)
         count = len(answered.value)
-        words = f"{count_noun(count, 'program')} answered: [f]" if width >= WIDE else f"{count} answered: [f]"
-    return line_with_key_names(words, "dim")
+        if width < WIDE:
+            return text_line(f"{count} asked: {added} new", "dim")
+        new = count_noun(added, "new finding") if added else "nothing new"
+        return text_line(f"{count_noun(count, 'program')} answered: {new}", "dim")

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.lines import (
-    BLANK,
     Line,
     cell_width,
     crop_line,
@@ -80,8 +79,9 @@ def firewall_words(session: RunSession) -> list[tuple[str, str]]:
         out.append((f"old iptables: {old}", "text"))
     for protocol in ("IPv6", "IPv4"):
         if check := fact_words(session, "firewall", f"reverse_path_{protocol.lower()}"):
-            out.append((f"{protocol} reverse path {'unchecked' if check == 'none' else check}", "text"))
-    unread = {"manager": "manager", "rules": "rules", "reverse_path_ipv6": "IPv6 reverse path"}
+            words = f"{protocol} reverse paths: {check}"
+            out.append((f"no check of {protocol} reverse paths" if check == "none" else words, "text"))
+    unread = {"manager": "manager", "rules": "rules", "reverse_path_ipv6": "IPv6 reverse paths"}
     reasons: dict[str, list[str]] = {}
     for name, word in unread.items():
         if reason := missing_reason(session, "firewall", name):
@@ -168,8 +168,7 @@ class HostTable(SessionPanel):
 
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()
-        absent = len(session.absent)
-        note = line_with_key_names(f"{absent} not read: [f]", "unknown") if absent else BLANK
+        note = line_with_key_names("[f] all facts", "dim")
         if self.has_borders:
             return frame_rows("HOST", draw_table(session, width - 4, height - 2), width, height, note=note)
         return [split_line(text_line("HOST", "title"), note, width), *draw_table(session, width, height - 1)]

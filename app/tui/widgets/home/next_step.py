@@ -3,7 +3,9 @@
 from hostdx.app.terminal.glyphs import SIGNS, clean_text
 from hostdx.app.terminal.lines import Line, crop_line, frame_rows
 from hostdx.app.tui.widgets.home.live_line import SPEAKS
+from hostdx.app.tui.widgets.home.scenario_list import RECENT_S, seconds_since
 from hostdx.app.tui.widgets.panel import Panel
+from hostdx.probes.units import count_noun
 
 _KEYS = (
     ("1", "why is this host slow?  "),
@@ -27,27 +29,35 @@ class NextStep(Panel):
 
     @property
     def has_advice(self) -> bool:
-        """Return whether the host waits for something now, so that a small screen has a line for what to do."""
-        return self._wait_share_for_what_and_key()[0] >= SPEAKS
+        """Return whether there is something to do now, so that a small screen has a line for it."""
+        return bool(self.shell.left) or self._longest_wait_share_and_resource()[0] >= SPEAKS
 
-    def _wait_share_for_what_and_key(self) -> tuple[float, str, str]:
-        """Return the share of the time that tasks wait, for what, and the key of the scenario that shows who."""
+    def _longest_wait_share_and_resource(self) -> tuple[float, str]:
+        """Return the share of the time that tasks wait, and for what."""
         pulse = self.shell.latest_pulse
         if pulse is None:
-            return 0.0, "", ""
-        return max((pulse.psi_cpu or 0.0, "a CPU", "6"), (pulse.psi_io or 0.0, "a disk", "2"))
+            return 0.0, ""
+        return max((pulse.psi_cpu or 0.0, "a CPU"), (pulse.psi_io or 0.0, "a disk"))
+
+    def _waiting_line(self, resource: str) -> Line:
+        """How much of the time stands in NOW, and of the last minute among the suspects."""
+        head: Line = [(f"▲ tasks wait for {resource} now: ", "warning")]
+        whole: Line = [("1", "key"), (" checks the whole host", "text")]
+        last = self.shell.earlier_results.last.get("cpuwatch")
+        if resource != "a CPU":
+            return [*head, ("1", "key"), (" shows who, and checks the whole host", "text")]
+        if last is None or seconds_since(last.wall) > RECENT_S:
+            return [*head, ("press ", "text"), ("6", "key"), (" to see who, ", "text"), *whole]
+        said = f", it said at {clean_text(last.wall[11:16])}: {clean_text(last.result)}"
+        return [*head, *whole, (", ", "text"), ("6", "key"), (" looks again", "text"), (said, "dim")]
 
     def _advice_line(self) -> Line:
-        share, resource, key = self._wait_share_for_what_and_key()
-        ways: Line = [
-            ("press ", "text"),
-            (key, "key"),
-            (" to see who, ", "text"),
-            ("1", "key"),
-            (" checks the whole host", "text"),
-        ]
-        if share >= SPEAKS:  # how much of the time stands in NOW, and of the last minute among the suspects
-            return [(f"▲ tasks wait for {resource} now: ", "warning"), *ways]
+        if self.shell.left:
+            words = f"! {count_noun(len(self.shell.left), 'change')} of a run that was killed: press "
+            return [(words, "critical"), ("u", "key"), (" to put it back", "text")]
+        share, resource = self._longest_wait_share_and_resource()
+        if share >= SPEAKS:
+            return self._waiting_line(resource)
         loud = [f for f in self.shell.home_session().worst_first if f.severity in ("critical", "warning")]
         ways = [("Tab", "key"), (" and ", "text"), ("Enter", "key"), (" open it", "text")]
         if loud and self.shell.recorded:

@@ -1,6 +1,8 @@
 """What is wrong? The complaints and the scenario that answers each, then the scenarios that answer none of them."""
 
+import math
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
 
@@ -19,6 +21,7 @@ ASKED = "?"  # begins the key of a question's row
 MAX_TEXT_LINES = 3  # lines of all that is said of one, from where on what was seen gives way
 MIN_EVIDENCE_CELLS = 20  # cells for what is known and how long it takes, else it gives way
 SPEAKS = 0.1  # of the time that somebody waits
+RECENT_S = 900.0  # since a run whose answer still counts
 NAME = 10  # cells of a scenario's id
 WORDS = max(len(question.words) for question in list_questions())
 
@@ -43,7 +46,11 @@ class ComplaintEvidence(NamedTuple):
         offer, last = self.offer, self.last
         if offer.blocked:
             return f"✗ {offer.blocked}", "unknown"
-        ran = f"ran {clean_text(last.wall[5:16].replace('T', ' '))}" if last is not None else ""
+        ran = f"ran {_day_or_time(last.wall)}" if last is not None else ""
+        recent = last is not None and seconds_since(last.wall) < RECENT_S
+        if last is not None and recent and self.findings:  # what the run said came after the suspects
+            words = f"{SIGNS.get(last.weight, '?')} {ran}"
+            return _join_if_fits(words, count_noun(len(self.findings), "suspect"), width), last.weight
         if self.findings:
             worst = self.findings[0].severity
             suspects = f"{SIGNS[worst]} {count_noun(len(self.findings), 'suspect')}"
@@ -53,6 +60,19 @@ class ComplaintEvidence(NamedTuple):
         if last is not None:
             return f"{SIGNS.get(last.weight, '?')} {ran}", last.weight
         return ("not run yet" if offer.title else ""), "dim"
+
+
+def _day_or_time(wall: str) -> str:
+    """`00:05` (UTC) of today, else `11-30`."""
+    return clean_text(wall[11:16] if wall[:10] == f"{datetime.now(UTC):%F}" else wall[5:10])
+
+
+def seconds_since(wall: str) -> float:
+    """Since a recording's `2026-12-01T00:05:07Z`; infinite where it is no such time."""
+    try:
+        return (datetime.now(UTC) - datetime.fromisoformat(wall)).total_seconds()
+    except (ValueError, TypeError):
+        return math.inf
 
 
 def _join_if_fits(first: str, second: str, width: int) -> str:
@@ -137,7 +157,7 @@ class ScenarioList(Picker):
         self._session = session
 
     def build_rows(self) -> list[PickerRow]:
-        session, earlier_results, pulse = self._session(), self.shell.earlier_results, self.shell.first_pulse
+        session, earlier_results, pulse = self._session(), self.shell.earlier_results, self.shell.latest_pulse
         offers = {offer.id: offer for offer in session.offers}
         out, answering = [], set()
         for question in all_questions(session.offers):

@@ -1,5 +1,6 @@
 """The home screen, its pulse and the list of recordings."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,7 @@ from textual.screen import Screen
 from hostdx.app.recordings import store
 from hostdx.app.recordings.interference import foreign_bytes_per_s_now as others
 from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.unread import count_readable
 from hostdx.app.terminal.lines import Line, cell_width, flow_parts
 from hostdx.app.tui import theme
 from hostdx.app.tui.commands import EarlierResults, RecordedAnswer
@@ -24,9 +26,11 @@ from hostdx.app.tui.screens.recordings import RecordingsScreen
 from hostdx.app.tui.shell import Shell
 from hostdx.app.tui.widgets.home.host_glance import devices_line, host_lines
 from hostdx.app.tui.widgets.home.host_table import draw_table, firewall_words, missing_reason, value_words
+from hostdx.app.tui.widgets.home.next_step import NextStep
 from hostdx.app.tui.widgets.home.scenario_list import ScenarioList
 from hostdx.app.tui.widgets.measuring.host_panel import pulse_lines
 from hostdx.app.tui.widgets.picker import Picker, Whole
+from hostdx.app.undo.change_report import UndoneChange
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding
 from hostdx.scenarios.contract.plan import Plan
@@ -269,12 +273,36 @@ async def test_names_of_the_host_are_harmless_in_the_glance(tmp_path: Path) -> N
 def test_what_could_not_be_read_stands_before_the_facts() -> None:
     session = RunSession()
     session.apply(ev.FactRead(t=0, subject="cpu", name="model", value="x", source="/proc/cpuinfo"))
-    session.apply(ev.AbsentFact(t=0, subject="disk:sda", name="smart", reason="smartctl is not installed"))
+    session.apply(ev.AbsentFact(t=0, subject="disk:sda", name="smart", reason="no smartctl", kind="tool"))
+    session.apply(ev.AbsentFact(t=0, subject="nic:eth0", name="speed", reason="a virtual card"))
+    session.apply(ev.Checked(t=0, rule="x.y", state="unreadable", reason="no smartctl", kind="tool"))
+    session.apply(ev.Checked(t=0, rule="x.z", state="unreadable", reason="no such file", kind="missing"))
     lines = ["".join(part for part, _ in line) for line in fact_lines(session, 120)]
-    absent, fact = (
-        next(n for n, line in enumerate(lines) if words in line) for words in ("disk:sda", "/proc/cpuinfo")
-    )
-    assert absent < fact
+    places = [
+        next(n for n, line in enumerate(lines) if words in line)
+        for words in ("disk:sda", "/proc/cpuinfo", "nic:eth0")
+    ]
+    assert places == sorted(places)
+    assert count_readable(session) == 2  # what an admin can do nothing about is not counted
+
+
+async def test_the_next_step_is_what_a_killed_run_left_then_what_is_waited_for(tmp_path: Path) -> None:
+    async with run_app(tmp_path, triage="triage", size="wide") as (app, pilot):
+        step = app.screen.query_one(NextStep)
+
+        def keys_of_step() -> list[str]:
+            return [words for line in step.draw(114, 3) for words, role in line if role == "key"]
+
+        app.pulses.append(ev.Pulse(t=3.0, load1=3.1, cpu=1.0, psi_cpu=0.5, psi_io=0.0, psi_memory=0.0))
+        assert keys_of_step() == ["6", "1"]
+        now = f"{datetime.now(UTC):%FT%TZ}"
+        app.earlier_results = EarlierResults(last={"cpuwatch": RecordedAnswer("x", "2 of 2 CPUs", now)})
+        assert keys_of_step() == ["1", "6"]  # it was asked just now
+        app.pulses.append(ev.Pulse(t=6.0, load1=3.1, cpu=0.1, psi_cpu=0.0, psi_io=0.5, psi_memory=0.0))
+        assert keys_of_step() == ["1"]
+        app.left = [UndoneChange(title="scheduler of sda", state="open", would="write mq-deadline")]
+        assert keys_of_step() == ["u"]
+        await keys(pilot)
 
 
 @both
@@ -321,7 +349,7 @@ async def test_beside_each_complaint_stands_what_is_known_of_it(tmp_path: Path) 
                 row = row_texts[f"?{question.id}"]
                 assert str(len(loud)) in row and question.words in row
         null = next(f"?{q.id}" for q in list_questions() if q.cards[0].id == "null")
-        assert "11-26 11:20" in row_texts[null]
+        assert "11-26" in row_texts[null]
         assert any("all is well" in "".join(p for p, _ in line) for line in rows[null].full_lines(114))
 
 

@@ -109,7 +109,7 @@ async def test_a_row_is_copied_a_text_searched_and_a_screen_saved(
         assert len(texts) == 1 and "synced write 4k" in texts[0]
         await keys(pilot, "p")
         assert (tmp_path / "hostdx-verdict.svg").read_text("utf-8").lstrip().startswith("<svg")
-        app.push_screen(FactsScreen(app.run_feed.session))
+        app.push_screen(FactsScreen(lambda: app.run_feed.session))
         await keys(pilot, "slash", *"no such words", "enter")
         assert "not found" in grid(app)
 
