@@ -13,7 +13,7 @@ from hostdx.app.report.wording import (
     is_measured,
     log_effect_size,
     metric_title,
-    missable_in_each_text,
+    missable_text_of_loads,
     series_sentence,
     variant_title,
     verdict_role,
@@ -210,7 +210,7 @@ def _clearest_answer(session: RunSession) -> HeadlineAnswer | None:
     if verdicts:
         answer = _equal_and_open_answer(session, verdicts)
         if all(v.one_file_system for v in verdicts):
-            return answer._replace(sentence=f"{ONE_FILE_SYSTEM}; measured: {answer.sentence}")
+            return answer._replace(sentence=f"Take either. {ONE_FILE_SYSTEM}; measured: {answer.sentence}")
         return answer
     if session.findings:
         return HeadlineAnswer(session.worst_first[0].title, "ok", finding=session.worst_first[0])
@@ -239,7 +239,7 @@ def _equal_and_open_answer(session: RunSession, verdicts: list[ev.RunVerdict]) -
         first = (open_ones or rest)[0]
         parts = (verdict_sentence(session, first), resolution_words(first))
         return HeadlineAnswer("; ".join(filter(None, parts)), "unknown", first)
-    missable_text = missable_in_each_text(open_ones)
+    missable_text = missable_text_of_loads(session, open_ones)
     could = f" ({missable_text})" if missable_text else ""
     missed = [v for v in rest if v not in open_ones]
     texts = [

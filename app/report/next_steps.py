@@ -99,7 +99,7 @@ def _steps_after_one_file_system(answer: RunAnswer) -> Steps | None:
         return None
     if answer.has_different:
         return (_suggest_own_command_again(answer.session, "one-file-system"),)
-    return (_suggest_scenario("whole", "no-decision" if answer.undecided else "no-difference"),)
+    return (_suggest_scenario("whole", "no-difference"),)
 
 
 def _steps_after_difference(answer: RunAnswer) -> Steps | None:

@@ -32,6 +32,7 @@ def verdict_role(verdict: ev.RunVerdict) -> str:
 
 
 SIGNS: dict[Severity, str] = {"critical": "!", "warning": "▲", "notice": "·", "ok": "✓"}
+MUCH_MORE = 1.5  # of what one load could miss over another: both are said
 QUARTERS = ("1st quarter", "2nd", "3rd", "4th")  # columns of a course
 
 _METRICS = {"wall": "wall time"}
@@ -125,10 +126,19 @@ def emulation_text(subject: str) -> str:
     return f"{subject}'s CPU is emulated (QEMU without KVM): no figure here is that of a real machine"
 
 
-def missable_in_each_text(verdicts: Iterable[ev.RunVerdict]) -> str:
-    """Return `a difference below 3.3 % could be missed`: in each of these; empty where none says it."""
-    shares = _missable_shares(verdicts)
-    return units.missable_difference_text(max(shares)) if shares else ""
+def missable_text_of_loads(session: RunSession, verdicts: Iterable[ev.RunVerdict]) -> str:
+    """Return `a difference below 3.3 % could be missed`; where the loads differ much, of the surest and of the least
+    sure one. Empty where none says it."""
+    limited = [v for v in verdicts if _missable_shares((v,))]
+    if not limited:
+        return ""
+    least, most = (choose(limited, key=lambda v: v.smallest_effect or 0.0) for choose in (min, max))
+    smallest, largest = least.smallest_effect or 0.0, most.smallest_effect or 0.0
+    if largest <= MUCH_MORE * smallest:
+        return units.missable_difference_text(largest)
+    below, above = (units.smallest_seen_difference_text(share) for share in (smallest, largest))
+    surest, unsurest = verdict_title(session, least), verdict_title(session, most)
+    return f"could be missed: less than {below} in {surest}, less than {above} in {unsurest}"
 
 
 def resolved_verdicts(session: RunSession) -> list[ev.RunVerdict]:

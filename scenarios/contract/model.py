@@ -14,7 +14,7 @@ from hostdx.probes.files.path_ownership import describe_exposure_of_root
 from hostdx.probes.files.private_directory import Inode, PrivateDirectory
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent, Json, make_fact
-from hostdx.probes.units import format_size
+from hostdx.probes.units import format_duration, format_size
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.action import Action, private_directory_action
 from hostdx.scenarios.contract.card import Card
@@ -24,6 +24,7 @@ from hostdx.scenarios.contract.plan import Option, Plan
 from hostdx.scenarios.contract.results.result import Result
 
 AResult = TypeVar("AResult", bound=Result)
+SHORT_SHARE = 0.5  # of the usual time: a plan with less says so
 
 
 class RunRefused(Exception):
@@ -351,7 +352,13 @@ class Scenario(Protocol):
     def make_plan(self, **fields: Any) -> Plan:
         """Return a plan with this scenario's title, question and reads; `fields` are the other fields of Plan."""
         words = {"title": self.title, "question": self.question, "why": self.why, "reads": self.reads}
-        return Plan(scenario=self.id, **words | fields).with_digest()
+        plan = Plan(scenario=self.id, **words | fields)
+        if 0.0 < plan.measuring_s < SHORT_SHARE * self.takes_s and len(plan.variants) > 1:
+            usual = format_duration(self.takes_s)
+            short = f"only {format_duration(plan.measuring_s)} of measuring ({usual} in all are usual)"
+            short += ": small differences will stay undecided"
+            plan = msgspec.structs.replace(plan, sentences=(short, *plan.sentences))
+        return plan.with_digest()
 
 
 def missing_attributes(scenario: object) -> tuple[str, ...]:

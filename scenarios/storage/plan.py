@@ -254,4 +254,4 @@ def make_plan_and_setup(
         if plan.refusal
         else extra_plan_sentences(plan, layout.files_bytes // max(1, len(targets)), layout.place_count, notes)
     )
-    return msgspec.structs.replace(plan, sentences=plan_sentences).with_digest(), layout
+    return msgspec.structs.replace(plan, sentences=(*plan.sentences, *plan_sentences)), layout

@@ -63,13 +63,13 @@ def test_several_undecided_workloads_share_one_sentence() -> None:
         session.apply(msgspec.structs.replace(open_one, groups=6, smallest_effect=smallest))
     session.apply(ev.RunEnded(t=2, status="done"))
     assert find_headline_answer(session)[:2] == (
-        "inconclusive for read and write (a difference below 30 % could be missed)",
+        "inconclusive for read and write (could be missed: less than 10 % in read, less than 30 % in write)",
         "unknown",
     )
     session.apply(make_verdict("metadata", "no material difference", 1.0))
     assert find_headline_answer(session).sentence == (
         "B against A: no material difference for metadata; "
-        "inconclusive for read and write (a difference below 30 % could be missed)"
+        "inconclusive for read and write (could be missed: less than 10 % in read, less than 30 % in write)"
     )
     session.apply(msgspec.structs.replace(make_verdict("open", "inconclusive"), groups=6))
     assert "; inconclusive for 3 of 4 comparisons (" in find_headline_answer(session).sentence
