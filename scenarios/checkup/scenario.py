@@ -142,6 +142,7 @@ class Checkup(Scenario):
                 *chosen_directories.sentences,
                 f"runs {', '.join(seconds_by_part)} one after another, first what triage's findings point to, "
                 "each with a recording of its own (`hostdx plan NAME` shows what it reads)",
+                "looks at who uses the CPUs, the disks and the memory meanwhile, as cpuwatch does for the CPUs",
                 f"asks this host's programs (`zpool`, `smartctl`, `ipmitool`, ...) for {PROGRAMS_S:.0f} s at most",
                 *(
                     (f"all {len(able)} would fit into a budget of {format_duration(enough_s)}",)

@@ -126,7 +126,9 @@ class PairJudge:
         decision = self.decision
         reason = decision.reason if decision else why_ended
         if decision is not None and decision.is_undecided:
-            reason = "; ".join(r for r in (why_ended, decision.reason) if r)
+            # without an interval it says no more than why it ended does
+            own = "" if why_ended and decision.ratio is None else decision.reason
+            reason = "; ".join(r for r in (why_ended, own) if r)
         return msgspec.structs.replace(self._verdict_event(t, self.seconds, decision), reason=reason or None)
 
     def keep_large_only_if_mostly_disturbed(self, verdict: ev.RunVerdict, blame: str) -> ev.RunVerdict:

@@ -77,7 +77,7 @@ def resolution_words(verdict: ev.RunVerdict) -> str:
     elif verdict.smallest_effect is not None:
         parts.append(units.missable_difference_text(verdict.smallest_effect))
     if seconds := estimate_seconds_to_decide(verdict):
-        parts.append(f"about {units.format_duration(seconds)} of measuring would decide it")
+        parts.append(f"about {units.format_duration(seconds)} more of measuring would decide it")
     elif verdict.seconds_to_decide is not None:
         groups = units.count_noun(verdict.groups, "group")
         verb = "is" if verdict.groups == 1 else "are"

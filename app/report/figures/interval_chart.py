@@ -125,6 +125,9 @@ def format_factor(factor: float) -> str:
     return f"{factor:.0f} ×" if factor >= 10 else f"{factor:.3g} ×"
 
 
+NARROW = 30  # cells of an axis that has not room for both words and numbers
+
+
 def axis_line(width: int, scale: LogScale) -> Line:
     """The scale's words over the bars: where 1 is, which side is slower, and how far the ends are."""
     signs = [" "] * width
@@ -142,7 +145,11 @@ def axis_line(width: int, scale: LogScale) -> Line:
     center = scale.cell_of(1.0, width)
     signs[center] = "1"
     left, right = format_factor(1 / scale.low), format_factor(scale.high)
-    place_words(0, left)  # a number on each side before any word
+    if width < NARROW and not place_words(
+        center + 2, "▸ faster"
+    ):  # one word at least says which side is which
+        place_words(center - 9, "slower ◂")
+    place_words(0, left)  # else a number on each side before any word
     place_words(width - len(right), right)
     place_words(center - 9, "slower ◂") or place_words(center - 2, "◂")
     place_words(center + 2, "▸ faster") or place_words(center + 2, "▸")

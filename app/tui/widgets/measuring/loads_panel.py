@@ -238,7 +238,8 @@ class LoadsPanel(PacedPanel):
         """A row each; the load under way below them, as far as there is room."""
         most = max(3, min(len(pairs), height - 9)) + 2
         rows = row_lines(session, pairs, width - 4, most - 2)
-        note = "levels" if session.scenario_card.role == "battery" else "levels and effect"
+        labels = ", ".join(clean_text(variant.id) for variant in session.planned_variants[:2])
+        note = "levels" if session.scenario_card.role == "battery" else f"levels of {labels}, and the effect"
         table = frame_rows("LOADS", rows, width, most, note=text_line(note, "dim"))
         below = height - most
         now = next((pair for pair in pairs if pair[0].id == session.workload), pairs[0])
