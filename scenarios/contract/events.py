@@ -297,7 +297,8 @@ class Guard(RunEvent, frozen=True, tag="guard"):
     def guard_sentence(self) -> str:
         text = self.disturbance.full_sentence if self.disturbance is not None else self.text
         before = "before the first measurement: " if self.early else ""
-        return f"{before}{text}" + (f"; the {self.again} is measured again" if self.again else "")
+        noun = "slice batch" if self.again == "train" else self.again
+        return f"{before}{text}" + (f"; the {noun} is measured again" if noun else "")
 
 
 class RunVerdict(GroupVerdict, frozen=True, omit_defaults=True, tag_field="type", tag="verdict"):
