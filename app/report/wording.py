@@ -32,7 +32,7 @@ def verdict_role(verdict: ev.RunVerdict) -> str:
 
 
 SIGNS: dict[Severity, str] = {"critical": "!", "warning": "▲", "notice": "·", "ok": "✓"}
-MUCH_MORE = 1.5  # of what one load could miss over another: both are said
+SPREAD_TO_SAY = 1.5  # of what one load could miss over another: both are said
 QUARTERS = ("1st quarter", "2nd", "3rd", "4th")  # columns of a course
 
 _METRICS = {"wall": "wall time"}
@@ -134,7 +134,7 @@ def missable_text_of_loads(session: RunSession, verdicts: Iterable[ev.RunVerdict
         return ""
     least, most = (choose(limited, key=lambda v: v.smallest_effect or 0.0) for choose in (min, max))
     smallest, largest = least.smallest_effect or 0.0, most.smallest_effect or 0.0
-    if largest <= MUCH_MORE * smallest:
+    if largest <= SPREAD_TO_SAY * smallest:
         return units.missable_difference_text(largest)
     below, above = (units.smallest_seen_difference_text(share) for share in (smallest, largest))
     surest, unsurest = verdict_title(session, least), verdict_title(session, most)

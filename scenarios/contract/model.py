@@ -24,7 +24,7 @@ from hostdx.scenarios.contract.plan import Option, Plan
 from hostdx.scenarios.contract.results.result import Result
 
 AResult = TypeVar("AResult", bound=Result)
-SHORT_SHARE = 0.5  # of the usual time: a plan with less says so
+UNUSUALLY_BRIEF_SHARE = 0.5  # of the usual time: a plan with less says so
 
 
 class RunRefused(Exception):
@@ -353,7 +353,7 @@ class Scenario(Protocol):
         """Return a plan with this scenario's title, question and reads; `fields` are the other fields of Plan."""
         words = {"title": self.title, "question": self.question, "why": self.why, "reads": self.reads}
         plan = Plan(scenario=self.id, **words | fields)
-        if 0.0 < plan.measuring_s < SHORT_SHARE * self.takes_s and len(plan.variants) > 1:
+        if 0.0 < plan.measuring_s < UNUSUALLY_BRIEF_SHARE * self.takes_s and len(plan.variants) > 1:
             usual = format_duration(self.takes_s)
             short = f"only {format_duration(plan.measuring_s)} of measuring ({usual} in all are usual)"
             short += ": small differences will stay undecided"

@@ -86,10 +86,10 @@ def host_finding(host: Host, users: CpuUsers, usable: frozenset[int], waited_sha
     ranked = users.rank_users()
     programs = [p for p in group_by_program(ranked, usable) if p.rate_cpus >= MIN_NAMED_CPUS]
     top, others = programs[:MAX_NAMED], programs[MAX_NAMED:]
-    named = [f"{program.label} {program.rate_cpus:.2f}" for program in top]
+    program_rates = [f"{program.label} {program.rate_cpus:.2f}" for program in top]
     if others:
         count = units.count_noun(sum(len(program.users) for program in others), "other process")
-        named.append(f"{count} {sum(program.rate_cpus for program in others):.2f}")
+        program_rates.append(f"{count} {sum(program.rate_cpus for program in others):.2f}")
     used_cpus = users.used_cpus or _total_rate(ranked)
     is_full = (
         used_cpus >= FULL_SHARE * len(usable) if waited_share is None else waited_share >= PRESSURE_SPEAKS
@@ -100,7 +100,7 @@ def host_finding(host: Host, users: CpuUsers, usable: frozenset[int], waited_sha
         used=f"{used_cpus:.2f}",
         cpus=units.count_noun(len(usable), "CPU"),
         seconds=users.seconds,
-        programs=SAYS.text("by-programs", programs=", ".join(named)) if named else "",
+        programs=SAYS.text("by-programs", programs=", ".join(program_rates)) if program_rates else "",
         waited="" if waited_share is None else SAYS.text("pressed", pressed=waited_share),
         evidence=[
             SAYS.evidence("by-user", shares=_shares_by_owner(ranked)),

@@ -42,14 +42,21 @@ class NextStep(Panel):
     def _waiting_line(self, resource: str) -> Line:
         """How much of the time stands in NOW, and of the last minute among the suspects."""
         head: Line = [(f"▲ tasks wait for {resource} now: ", "warning")]
-        whole: Line = [("1", "key"), (" checks the whole host", "text")]
+        checkup_words: Line = [("1", "key"), (" checks the whole host", "text")]
         last = self.shell.earlier_results.last.get("cpuwatch")
         if resource != "a CPU":
             return [*head, ("1", "key"), (" shows who, and checks the whole host", "text")]
         if last is None or seconds_since(last.wall) > RECENT_S:
-            return [*head, ("press ", "text"), ("6", "key"), (" to see who, ", "text"), *whole]
-        said = f", it said at {clean_text(last.wall[11:16])}: {clean_text(last.result)}"
-        return [*head, *whole, (", ", "text"), ("6", "key"), (" looks again", "text"), (said, "dim")]
+            return [*head, ("press ", "text"), ("6", "key"), (" to see who, ", "text"), *checkup_words]
+        last_answer = f", it said at {clean_text(last.wall[11:16])}: {clean_text(last.result)}"
+        return [
+            *head,
+            *checkup_words,
+            (", ", "text"),
+            ("6", "key"),
+            (" looks again", "text"),
+            (last_answer, "dim"),
+        ]
 
     def _advice_line(self) -> Line:
         if self.shell.left:
