@@ -39,8 +39,8 @@ DEFAULT_BUDGET_S = 60.0
 MAX_MANY_PLACES_TARGETS = 6  # with 64 places: two files each, and 1024 descriptors are the usual limit
 LINKS_TITLE = "create/stat/delete of hard links"
 LINKS_NOTE = (
-    "create/stat/delete makes links to one file in all directories: where inodes are kept, real files would get slower "
-    "from group to group; how fast a job creates files is not measured and not rated"
+    "create/stat/delete makes hard links to one file, not new files, which would become slower from group to group; "
+    "how fast a job creates files is not measured and not rated"
 )
 JOB_S = 10.0  # how long a job's own I/O wait is watched before our load starts
 SINGLE_BLOCKS_AT_LEAST = 4
@@ -219,7 +219,11 @@ def make_plan_and_setup(
     prepare_s = guess_seconds_to_write(layout.files_bytes) + 2.0
     watches_job = bool(options.as_strings("pid") or options.as_string("cgroup"))
     job_s = JOB_S if watches_job else 0.0
-    notes = [f"{entry.letter}: {note}" for entry in targets for note in layout.suitable[entry.letter].notes]
+    letters_by_note: dict[str, list[str]] = {}
+    for entry in targets:
+        for note in layout.suitable[entry.letter].notes:
+            letters_by_note.setdefault(note, []).append(entry.letter)
+    notes = [f"{', '.join(letters)}: {note}" for note, letters in letters_by_note.items()]
     notes += [LINKS_NOTE] if layout.makes_links(host) else []
     if len(targets) == 1:
         notes.append(describe_yardsticks_of_single_target(targets[0]))

@@ -19,7 +19,7 @@ from hostdx.scenarios.contract.results.result import Item
 from tests.fakes.terminals.screen import feed, grid, keys, run_app, settle
 from tests.needs import some_always
 
-MAX_BLANK_ROWS = 9
+MAX_BLANK_ROWS = 8
 
 
 FRAMES = frozenset(" │┤├┬┴┼╭╮╰╯─└┘┌┐")
