@@ -77,41 +77,55 @@ class Cpuwatch(Scenario):
     async def _run(self, named_target: JobTarget | None, usable: UsableCpus, run: Run) -> None:
         users = CpuUsers(run.host)
         target = named_target or await _find_busiest_target(run, users)
-        with run.begin_step(
-            "watch", "watch the job" if target is not None else "watch all processes"
-        ) as step:
-            began_s, waited_s = run.clock.now(), read_pressure_s(run.host, "cpu")
-            end_s = began_s + run.options.as_number("seconds", DEFAULT_S)
-            watch = await _JobWatch.begin(run, target, users) if target is not None else None
-            if watch is not None:
-                await watch.watch_job(step, end_s)
-                if named_target is not None and not watch.uses:
-                    raise RunRefused(
-                        "cpuwatch: the job ended within the first second, before it could be read twice"
-                    )
-            if named_target is None:
-                await _watch_all_processes(
-                    run, users, step, end_s, watch.end_reason if watch is not None else ""
-                )
-            if watch is not None and watch.end_reason:
-                step.finish_with_remark(watch.end_reason)
-        if watch is not None and watch.end_reason:
-            run.emit_note(watch.end_reason)
-        await asyncio.to_thread(users.look)
-        expect = run.options.as_number("expect") or None
-        was_named = named_target is not None or (expect is not None and watch is not None)
-        if not was_named:
-            pressure = read_pressure_s(run.host, "cpu")
-            waited_share = _pressure_share(waited_s, pressure, run.clock.now() - began_s)
-            run.emit_finding(host_finding(run.host, users, usable.cpus, waited_share))
-        if watch is not None and watch.uses:
-            job = msgspec.structs.replace(watch.watched_job(), was_named=was_named)
-            for finding in cpuwatch_findings(run.host, usable, job, watch.uses, expect):
-                run.emit_finding(finding)
-        for finding in shared_cpus_findings(run.host, users.find_shared_cpus(usable.cpus)):
+        began_s, waited_s = run.clock.now(), read_pressure_s(run.host, "cpu")
+        end_s = began_s + run.options.as_number("seconds", DEFAULT_S)
+        watch = await _JobWatch.begin(run, target, users) if target is not None else None
+        try:
+            with run.begin_step(
+                "watch", "watch the job" if watch is not None else "watch all processes"
+            ) as step:
+                if watch is not None:
+                    await watch.watch_job(step, end_s)
+                end_reason = watch.end_reason if watch is not None else ""
+                if named_target is None:
+                    await _watch_all_processes(run, users, step, end_s, end_reason)
+                if end_reason:
+                    step.finish_with_remark(end_reason)
+        finally:  # what was seen until a stop is an answer, too
+            users.look()
+            pressure_s = read_pressure_s(run.host, "cpu")
+            waited_share = _pressure_share(waited_s, pressure_s, run.clock.now() - began_s)
+            _emit_answers(
+                run, users, usable, watch, is_named=named_target is not None, waited_share=waited_share
+            )
+
+
+def _emit_answers(
+    run: Run,
+    users: CpuUsers,
+    usable: UsableCpus,
+    watch: "_JobWatch | None",
+    *,
+    is_named: bool,
+    waited_share: float | None,
+) -> None:
+    """Raise RunRefused where a named job ended before it could be read twice."""
+    if watch is not None and watch.end_reason:
+        if is_named and not watch.uses:
+            raise RunRefused("cpuwatch: the job ended within the first second, before it could be read twice")
+        run.emit_note(watch.end_reason)
+    expect = run.options.as_number("expect") or None
+    about_job = is_named or (expect is not None and watch is not None)
+    if not about_job:
+        run.emit_finding(host_finding(run.host, users, usable.cpus, waited_share))
+    if watch is not None and watch.uses:
+        job = msgspec.structs.replace(watch.watched_job(), was_named=about_job)
+        for finding in cpuwatch_findings(run.host, usable, job, watch.uses, expect):
             run.emit_finding(finding)
-        if was_named and len(ranked := users.rank_users()) > 1:
-            run.emit_finding(users_finding(ranked, usable.cpus, users.seconds))
+    for finding in shared_cpus_findings(run.host, users.find_shared_cpus(usable.cpus)):
+        run.emit_finding(finding)
+    if about_job and len(ranked := users.rank_users()) > 1:
+        run.emit_finding(users_finding(ranked, usable.cpus, users.seconds))
 
 
 async def _watch_all_processes(

@@ -1,5 +1,6 @@
 """A job that asked for one core: what uses two is called, on a busy host too; what does not is not."""
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -283,6 +284,23 @@ async def test_an_idle_host_is_answered_too(host: Host) -> None:
     await conduct_fake(Cpuwatch(), run)
     findings = [e.finding for e in run.events if isinstance(e, Found)]
     assert [(f.id, f.severity, f.answers) for f in findings] == [("cpuwatch.host", "notice", True)]
+
+
+async def test_a_stop_keeps_what_was_seen(host: Host) -> None:
+    run = FakeRun(host=host, options={"seconds": 60.0})
+    clock_sleep, sleeps = run.clock.sleep, 0
+
+    async def sleep(seconds: float) -> None:
+        nonlocal sleeps
+        sleeps += 1
+        if sleeps > 5:
+            raise asyncio.CancelledError
+        await clock_sleep(seconds)
+
+    run.clock.sleep = sleep  # type: ignore[method-assign]
+    with pytest.raises(asyncio.CancelledError):
+        await conduct_fake(Cpuwatch(), run)
+    assert [e.finding.id for e in run.events if isinstance(e, Found)] == ["cpuwatch.host"]
 
 
 @pytest.mark.noisy("where the CPUs are full the job gets no more than it asked for", false_failures="0 of 4")
