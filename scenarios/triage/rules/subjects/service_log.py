@@ -278,6 +278,12 @@ def _subjects_of(entry: FaultLine, lines: Sequence[str], numbers: Sequence[int])
     return join_names(longest, MAX_NAMED_SUBJECTS) if are_names else ""
 
 
+def _subject_of(match: re.Match[str]) -> str:
+    """Return the first group that is there, with the others in brackets: `Prolog error (cn7)`."""
+    first, *more = [group for group in match.groups() if group] or [""]
+    return f"{first} ({', '.join(more)})" if more else first
+
+
 def printed_state_rows(host: Host) -> list[SubjectRow]:
     """One row per entry of knowledge/printed_states.toml and output of a program in which it is met."""
     rows: dict[str, SubjectRow] = {}  # by fault: two programs may print the same state
@@ -290,7 +296,7 @@ def printed_state_rows(host: Host) -> list[SubjectRow]:
             matches = list(re.finditer(entry.pattern, without_long_lines(text), re.MULTILINE))
             if not matches:
                 continue
-            subjects = list(dict.fromkeys(next(filter(None, match.groups()), "") for match in matches))
+            subjects = list(dict.fromkeys(_subject_of(match) for match in matches))
             subject_text = join_names(subjects, MAX_NAMED_SUBJECTS)
             lines = [line for line in matches[0][0].splitlines() if line.strip()]
             columns: dict[str, Value | Reader] = {
