@@ -269,6 +269,7 @@ NEEDS: dict[str, Probe] = {
     "raid5": parity_arrays_text,
     "xfs": partial(_where_mounted, "xfs", "XFS"),
     "ext4": partial(_where_mounted, "ext4", "ext4"),
+    "btrfs": partial(_where_mounted, "btrfs", "btrfs"),
     "sata-link-sleeps": sata_link_sleeps,
 }
 SYMPTOMS: dict[str, Probe] = {
@@ -320,7 +321,19 @@ def check_known_faults(host: Host) -> Iterator[Finding]:
         require_readable(Absent("; ".join(unknown)), f"whether these faults of {release} affect this host")
 
 
+def _line_of_stack(fault: KernelFault, host: Host) -> str | Absent:
+    """Return in words the line of the kernel's log that shows the fault; empty where none does."""
+    log = host.compute_once(read_kernel_log)
+    if isinstance(log, Absent):
+        return log
+    shown = re.compile(fault.stack)
+    line = next((line.message.strip() for line in log.lines if shown.search(line.message)), "")
+    return f"the kernel's log has: {line}" if line else ""
+
+
 def _symptom_words(fault: KernelFault, host: Host) -> str | Absent:
+    if fault.stack:
+        return _line_of_stack(fault, host)
     if not fault.symptom:
         return Absent("no fact that can be read shows it", "unsupported")
     probe = SYMPTOMS.get(fault.symptom)

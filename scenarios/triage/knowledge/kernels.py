@@ -14,7 +14,8 @@ class KernelFault(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_on
 
     `of`: whose rules speak of it. `stream`: an EL z-stream ("el8_6"), in which alone the numbers count: other streams
     got the fix under other numbers. `backported`: by upstream series, the first stable release with the fix.
-    `needs`: what must be so on the host (`scenarios/kernel/rules.py`); `symptom`: what shows it there.
+    `needs`: what must be so on the host (`scenarios/kernel/rules.py`); `symptom`: what shows it there; `stack`: what a
+    line of the kernel's log meets where it shows, mostly the functions of a stack.
     """
 
     id: str
@@ -34,6 +35,7 @@ class KernelFault(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_on
     backported: dict[str, str] = {}
     needs: tuple[str, ...] = ()
     symptom: str = ""
+    stack: str = ""
     quiet: bool = False  # without its symptom nothing is said: it costs nothing
     grave: bool = False  # it damages data: critical where it applies, a warning where that is not known
 

@@ -128,8 +128,27 @@ KERNEL_ROWS = [
             "sata-link-power",
         },
     ),
+    (
+        "6.11.10",
+        "",
+        {
+            "ibrs-entry",
+            "io-uring-iowait",
+            "eevdf-database",
+            "thp-alignment",
+            "sata-link-power",
+            "nfs-6.11-spin",
+        },
+    ),
+    (
+        "6.11.11",
+        "",
+        {"ibrs-entry", "io-uring-iowait", "eevdf-database", "thp-alignment", "sata-link-power"},
+    ),
     ("6.12.1", "", {"ibrs-entry", "io-uring-iowait", "eevdf-database", "sata-link-power"}),
     ("6.13", "", {"ibrs-entry", "io-uring-iowait", "sata-link-power"}),
+    ("5.2.14", "", {"cfs-quota", "btrfs-5.2", *OLD}),
+    ("5.2.15", "", {"cfs-quota", *OLD}),
     ("4.19.83", "", {"cfs-quota", *OLD}),
     ("4.19.84", "", OLD),
     ("4.18.0-348", "", {"cfs-quota", *OLD}),  # upstream's 4.18: no .el8, nothing of EL 8's
