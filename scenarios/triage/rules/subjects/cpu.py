@@ -119,7 +119,9 @@ def host_rows(host: Host) -> list[SubjectRow]:
 
 def _policy_khz(host: Host, file: str, choose: Callable[[list[int]], int]) -> Value:
     """Over all frequency policies; a kernel before 4.3 has them below each CPU."""
-    paths = host.glob_paths(f"{ROOT}/cpufreq/policy*/{file}") or host.glob_paths(f"{ROOT}/cpu*/cpufreq/{file}")
+    paths = host.glob_paths(f"{ROOT}/cpufreq/policy*/{file}") or host.glob_paths(
+        f"{ROOT}/cpu*/cpufreq/{file}"
+    )
     clocks = [khz for path in paths if is_present(khz := host.read_integer(path))]
     return choose(clocks) if clocks else Absent(f"no policy reports {file}", "unsupported")
 
