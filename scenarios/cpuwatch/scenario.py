@@ -62,13 +62,17 @@ class Cpuwatch(Scenario):
                 raise RunRefused(f"cpuwatch: {named_job.reason}")
         seconds = options.as_number("seconds", DEFAULT_S)
         user = user_of(int(target.value)) if target is not None and target.kind == "pid" else ""
-        watched = "the process that uses the most CPU" if target is None else _target_words(target, host)
+        watched = (
+            "looks at all processes, and closer at the one that uses the most CPU,"
+            if target is None
+            else f"reads {_target_words(target, host)}"
+        )
         plan = self.make_plan(
             options=dict(options.values),
-            steps=(PlannedStep("watch", "watch the job", seconds),),
+            steps=(PlannedStep("watch", "watch the host" if target is None else "watch the job", seconds),),
             seconds=seconds,
             sentences=(
-                f"reads {watched} once a second; starts no load, moves no process",
+                f"{watched} once a second; starts no load, moves no process",
                 *((f"of all that this user runs: --user={user}",) if user else ()),
             ),
         )

@@ -1,5 +1,6 @@
 """Who used the CPUs while the job was watched, and which processes share CPUs while others idle."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -18,6 +19,7 @@ from hostdx.scenarios.triage.rules.texts import finding_texts
 SAYS = finding_texts("cpuwatch")
 MAX_ROWS = 8
 MIN_NAMED_CPUS = 0.01
+MIN_REST_CPUS = 0.05
 MAX_NAMED = 3  # programs of a title
 FULL_SHARE = 0.95  # of the CPUs, where the kernel does not count who waits
 ENDED = "processes that have ended"
@@ -85,15 +87,13 @@ def host_finding(host: Host, users: CpuUsers, usable: frozenset[int], waited_sha
     """
     ranked = users.rank_users()
     programs = [p for p in group_by_program(ranked, usable) if p.rate_cpus >= MIN_NAMED_CPUS]
-    top, others = programs[:MAX_NAMED], programs[MAX_NAMED:]
-    program_rates = [f"{program.label} {program.rate_cpus:.2f}" for program in top]
-    if others:
-        count = units.count_noun(sum(len(program.users) for program in others), "other process")
-        program_rates.append(f"{count} {sum(program.rate_cpus for program in others):.2f}")
-    used_cpus = users.used_cpus or _total_rate(ranked)
+    processes_cpus = _total_rate(ranked)
+    used_cpus = users.used_cpus or processes_cpus
+    program_rates = _largest_programs(ranked)
     is_full = (
         used_cpus >= FULL_SHARE * len(usable) if waited_share is None else waited_share >= PRESSURE_SPEAKS
     )
+    rest_cpus = used_cpus - processes_cpus
     return SAYS.finding(
         "host",
         severity="warning" if is_full else "notice",
@@ -105,9 +105,29 @@ def host_finding(host: Host, users: CpuUsers, usable: frozenset[int], waited_sha
         evidence=[
             SAYS.evidence("by-user", shares=_shares_by_owner(ranked)),
             *(program.evidence for program in programs[:MAX_ROWS]),
+            *((SAYS.evidence("rest", cpus=f"{rest_cpus:.2f}"),) if rest_cpus >= MIN_REST_CPUS else ()),
         ],
         remedy=_remedies_for_full_cpus(host, users, programs, used_cpus) if is_full else (),
     )
+
+
+def _largest_programs(users: Sequence[CpuUser]) -> list[str]:
+    """`python3 of alice (7 processes) 0.60`: by name and owner, the largest; then the number and use of the others."""
+    by_program: dict[tuple[str, str], list[CpuUser]] = {}
+    for user in users:
+        by_program.setdefault((user.process.name, user.owner), []).append(user)
+    ranked = sorted(by_program.items(), key=lambda item: -_total_rate(item[1]))
+    largest = [item for item in ranked[:MAX_NAMED] if _total_rate(item[1]) >= MIN_NAMED_CPUS]
+    owners = Counter(name for (name, _), _ in largest)
+    texts = []
+    for (name, owner), own in largest:
+        of_owner = f" of {owner or ENDED}" if owners[name] > 1 else ""
+        count = f" ({units.count_noun(len(own), 'process')})" if len(own) > 1 else f" [{own[0].process.pid}]"
+        texts.append(f"{name}{of_owner}{count} {_total_rate(own):.2f}")
+    others = [user for _, own in ranked[len(largest) :] for user in own]
+    if (others_cpus := _total_rate(others)) >= MIN_NAMED_CPUS:
+        texts.append(f"{units.count_noun(len(others), 'other process')} {others_cpus:.2f}")
+    return texts
 
 
 def _remedies_for_full_cpus(

@@ -3,12 +3,19 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from hostdx.probes.system.running.cpu_users import CpuUser, CpuUsers, find_shared_cpus
 from hostdx.probes.system.running.culprit import BusyProcess
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.cpuwatch.users import host_finding, shared_cpus_findings, users_finding
+from hostdx.scenarios.cpuwatch.users import (
+    _largest_programs,
+    group_by_program,
+    host_finding,
+    shared_cpus_findings,
+    users_finding,
+)
 from tests.fakes.hosts.tree import Tree
 
 USABLE = frozenset(range(4))
@@ -135,3 +142,11 @@ def test_what_has_ended_is_given_no_command(busy_host: BusyHost) -> None:
     users.look()
     finding = host_finding(busy_host.tree.host(), users, USABLE, 0.5)
     assert not [command for remedy in finding.remedy for command in remedy.commands]
+
+
+def test_a_title_names_a_program_of_a_user_once() -> None:
+    """Those that began later and those that are pinned stood there as programs of their own."""
+    users = [_user(1, 0.5, ""), _user(2, 0.4, "0"), msgspec.structs.replace(_user(3, 0.3, ""), began_s=5.0)]
+    assert len(group_by_program(users, USABLE)) == 3
+    assert len(_largest_programs(users)) == 1
+    assert len(_largest_programs([*users, msgspec.structs.replace(users[0], owner="alice")])) == 2
