@@ -21,7 +21,7 @@ from hostdx.scenarios.contract.disturbance import (
 from hostdx.scenarios.contract.surroundings import MIN_LASTING_SHARE, disturbed_time_share, lasting_cpu_share
 from hostdx.scenarios.contract.verdict.order import order_words
 from hostdx.scenarios.contract.verdict.verdict import OrderEffect
-from hostdx.scenarios.experiment.guards.thresholds import threshold_of
+from hostdx.scenarios.experiment.guards.thresholds import guard_threshold
 from hostdx.scenarios.experiment.statistics.drift import (
     MIN_POINTS,
     Drift,
@@ -186,7 +186,7 @@ def _interference_unknown_reason(session: RunSession) -> str:
             "(reading /proc/PID/io of all takes root with CAP_SYS_PTRACE)"
         )
     # Up to the limit in all, whoever used it: nobody used more.
-    limit = threshold_of("cpu").limit
+    limit = guard_threshold("cpu").limit
     unread = [look.cpu for look in looks if look.users_cpu is None or look.hidden]
     unknown = sum(cpu is None or cpu > limit for cpu in unread)
     if unknown > len(looks) / 2:

@@ -73,7 +73,7 @@ def clause_prefixes(words: str) -> list[str]:
     return [", ".join(parts[:n]) for n in range(len(parts), 0, -1)]
 
 
-def pad_line(line: Sequence[Span], width: int) -> Line:
+def fit_line(line: Sequence[Span], width: int) -> Line:
     """Exactly `width` cells: cropped or filled with blanks."""
     cut = crop_line(line, width)
     missing = width - cell_width(cut)
@@ -86,12 +86,12 @@ def split_line(left: Sequence[Span], right: Sequence[Span], width: int) -> Line:
     room = width - cell_width(tail)
     if room <= 1:
         return tail
-    return [*pad_line(left, room - 1), (" ", "text"), *tail] if tail else crop_line(left, width)
+    return [*fit_line(left, room - 1), (" ", "text"), *tail] if tail else crop_line(left, width)
 
 
 def highlight_line(line: Sequence[Span], width: int) -> Line:
     """The row under the cursor: filled to the width, every role in its highlighted form."""
-    return [(part, role + HIGHLIGHT) for part, role in pad_line(line, width)]
+    return [(part, role + HIGHLIGHT) for part, role in fit_line(line, width)]
 
 
 def link_line(line: Iterable[Span], target: str) -> Line:
@@ -109,7 +109,7 @@ def tinted_line(line: Iterable[Span], width: int, background: str) -> Line:
     """The line filled to the width, on a tinted ground."""
     return [
         (part, role if "@" in role.rpartition(TARGET)[2] else f"{role}@{background}")
-        for part, role in pad_line(clean_line(line), width)
+        for part, role in fit_line(clean_line(line), width)
     ]
 
 
@@ -130,7 +130,7 @@ def two_columns(left: Sequence[Line], right: Sequence[Line], width: int) -> list
     """Two texts side by side, each made for `half_column_width(width)` cells."""
     room = half_column_width(width)
     return [
-        [*pad_line(left_line, room), (" " * GAP, "text"), *pad_line(other, room)]
+        [*fit_line(left_line, room), (" " * GAP, "text"), *fit_line(other, room)]
         for left_line, other in zip_longest(left, right, fillvalue=BLANK)
     ]
 
@@ -172,7 +172,7 @@ def frame_rows(
     top.append(("─╮", role))
     edge: Span = ("│", role)
     shown = [*rows[: height - 2], *[BLANK] * (height - 2 - len(rows))]
-    body = [[edge, (" ", "text"), *pad_line(row, inner), (" ", "text"), edge] for row in shown]
+    body = [[edge, (" ", "text"), *fit_line(row, inner), (" ", "text"), edge] for row in shown]
     return [top, *body, [("╰" + "─" * (width - 2) + "╯", role)]]
 
 

@@ -20,8 +20,8 @@ from hostdx.app.terminal.lines import (
     Line,
     cell_width,
     crop_line,
+    fit_line,
     frame_rows,
-    pad_line,
     split_line,
     text_line,
     wrap_keys,
@@ -279,7 +279,7 @@ def _load_lines(plan: Plan, width: int, room: int, detects: Mapping[str, float])
         drawn = "█" * max(1, round(BAR * seconds / longest)) if seconds else ""
         finest = f"±{units.format_percent(detects[load.id])}" if load.id in detects else ""
         head: Line = [
-            *pad_line(text_line(mark_if_control(load.title, control=load.control), "strong"), names),
+            *fit_line(text_line(mark_if_control(load.title, control=load.control), "strong"), names),
             (f"  {length:<18}{least:<20}", "dim"),
             (f"{finest:<8}", "text"),
         ]

@@ -68,7 +68,7 @@ class ShellBase(App[int]):
     def draw(self) -> None:
         raise NotImplementedError
 
-    def open_feed(self, feed: RunFeed, *, on_top: bool = False) -> None:
+    def switch_to_feed(self, feed: RunFeed, *, on_top: bool = False) -> None:
         raise NotImplementedError
 
     def watch_triage(self) -> None:
@@ -209,7 +209,7 @@ class ShellBase(App[int]):
         self.push_screen(RecordingsScreen())
 
     def open_recording(self, path: Path, *, on_top: bool = False, plays: bool = False) -> None:
-        """From the end where it is under way; a finished one opens on its verdict. `on_top`: see `open_feed`.
+        """From the end where it is under way; a finished one opens on its verdict. `on_top`: see `switch_to_feed`.
 
         `plays`: from the first block, playing.
         """
@@ -224,7 +224,7 @@ class ShellBase(App[int]):
             feed.playback.play_from_first_measured()
         else:
             feed.playback.seek_end(live=feed.is_growing)
-        self.open_feed(feed, on_top=on_top)
+        self.switch_to_feed(feed, on_top=on_top)
 
     def open_running_recording(self) -> None:
         if self.running is None:
@@ -243,7 +243,7 @@ class ShellBase(App[int]):
         except (Failure, OSError) as why:
             self.show_message(f"it could not be started: {why}")
             return
-        self.open_feed(RunFeed(path, live=True, awaited=True))
+        self.switch_to_feed(RunFeed(path, live=True, awaited=True))
 
     def watch_runner(self) -> None:
         """A runner that was refused at once leaves no recording: its last words are shown instead."""

@@ -319,7 +319,7 @@ class Shell(KeysFromKeymap, ShellBase):
         else:
             self.push_screen(screen)
 
-    def open_feed(self, feed: RunFeed, *, on_top: bool = False) -> None:
+    def switch_to_feed(self, feed: RunFeed, *, on_top: bool = False) -> None:
         """Show `feed` and close the former one. `on_top`: the former is kept and come back to, as is a verdict whose
         next step was started from a plan.
         """

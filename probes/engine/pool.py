@@ -211,9 +211,9 @@ class WorkerPool:
     async def run_block(self, specs: Sequence[LoadSpec], lead_s: float) -> list[BlockReply]:
         """Run one window with one worker for each spec; all start at the same moment."""
         longest = max(max(spec["at_most_s"], spec["slices"][-1]) for spec in specs)
-        return cast(list[BlockReply], await self.run_together("block", specs, lead_s, longest))
+        return cast(list[BlockReply], await self.run_together_or_kill("block", specs, lead_s, longest))
 
-    async def run_together(
+    async def run_together_or_kill(
         self, do: str, specs: Sequence[LoadSpec], lead_s: float, longest: float
     ) -> list[dict[str, Any]]:
         """Run one worker for each spec; all start at the same moment and take `longest` seconds at most.

@@ -99,7 +99,7 @@ async def _add_lock_waits(
     for curve, (load, side) in zip(judged_curves, setup.curve_keys, strict=True):
         if os.geteuid() == 0 and load.id != CONTROL and curve.scales_to != setup.judged:
             workers = next((n for n in setup.levels if n > (curve.stops_after or 1)), setup.judged)
-            point = await bench.measure_point(load.id, side, workers, LOCKS_S, locks=True)
+            point = await bench.measure_unqueued_point(load.id, side, workers, LOCKS_S, locks=True)
             curve = with_lock_waits(curve, point, workers, symbols)
             if point.locks is None:
                 run.emit_note(
@@ -131,7 +131,7 @@ async def _measure_points(
                 for n in levels:
                     for side in sides:
                         for _ in range(TRIES):
-                            point = await bench.measure_point(load.id, side, n, setup.point_s)
+                            point = await bench.measure_unqueued_point(load.id, side, n, setup.point_s)
                             written += point.operations * SYNC_BYTES if load.id == "fsync" else 0
                             if not point.is_starved:
                                 break

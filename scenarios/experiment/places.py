@@ -40,7 +40,7 @@ class FileSetScatter(NamedTuple):
         """Return the standard deviation of a mean log ratio over so many groups, in as many pairs as there are."""
         return math.sqrt(2 * self.place**2 / min(groups, self.all_pairs) + self.in_group**2 / groups)
 
-    def groups_for_half_width(self, now: float, then: float) -> float:
+    def measured_groups_for_width(self, now: float, then: float) -> float:
         """Return how many measured groups narrow a half-width (logarithm) from `now` to `then`; math.inf where
         the file sets allow no interval so narrow.
         """

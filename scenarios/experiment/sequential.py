@@ -359,5 +359,5 @@ def groups_needed(
     needed = max(groups + 1, math.ceil(groups * (reach / room) ** 2))
     if scatter is None or not scatter.is_known or not scatter.place:
         return needed
-    then = scatter.groups_for_half_width(reach, room)
+    then = scatter.measured_groups_for_width(reach, room)
     return then if math.isinf(then) else max(groups + 1, math.ceil(then))

@@ -13,7 +13,7 @@ from hostdx.probes.system.disk.scheduler_origin import (
     rule_fits,
     scheduler_rules,
 )
-from hostdx.probes.system.disk.zfs import may_be_zfs
+from hostdx.probes.system.disk.zfs import is_unused_beside_pools
 from hostdx.probes.system.running.ioprio import read_io_priorities
 from hostdx.probes.system.software.kernel import read_kernel
 from hostdx.probes.types import Absent, is_present
@@ -77,7 +77,7 @@ def check_scheduler_choice(host: Host) -> Iterator[Finding]:
         kind = device_class_of(device)
         if isinstance(state.active, Absent) or state.active not in kind.speaks:
             continue
-        if state.active == "none" and may_be_zfs(host, device):
+        if state.active == "none" and is_unused_beside_pools(host, device):
             continue  # ZFS orders its requests itself and asks for none (zfs(4))
         better = next(iter(schedulers_on_offer(kind.suggests, state.offered)), "")
         if not better:

@@ -81,7 +81,7 @@ async def _run_session(remaining: list[tuple[int, bytes]], place: Path, figures:
                 del remaining[:1]
                 continue
             feed.playback.seek_end()
-            app.open_feed(feed)
+            app.switch_to_feed(feed)
             await wait_idle()
             for key in KEYS[len(remaining) % len(KEYS)]:
                 await pilot.press(key)

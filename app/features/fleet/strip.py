@@ -8,7 +8,7 @@ from html import escape
 from typing import NamedTuple
 
 from hostdx.app.terminal.glyphs import SPARKS
-from hostdx.app.terminal.lines import Line, merge_spans, pad_line, split_line
+from hostdx.app.terminal.lines import Line, fit_line, merge_spans, split_line
 from hostdx.app.terminal.printable import make_printable
 from hostdx.probes import units
 from hostdx.scenarios.analysis.peers.judgement import FleetMeasure
@@ -70,9 +70,9 @@ def strip_lines(
     at = round(scale.share_of(_log_of_centre(measure)) * (width - 1)) - len(middle) // 2
     if len(left) + 1 < at < width - len(right) - len(middle) - 1:
         axis = [
-            *pad_line([(left, "dim")], at),
+            *fit_line([(left, "dim")], at),
             (middle, "strong"),
-            *pad_line([], width - at - len(middle) - len(right)),
+            *fit_line([], width - at - len(middle) - len(right)),
             (right, "dim"),
         ]
     return [merge_spans(drawn), axis]

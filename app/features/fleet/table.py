@@ -13,7 +13,7 @@ from hostdx.app.terminal.lines import (
     BLANK,
     Line,
     crop_line,
-    pad_line,
+    fit_line,
     shorten_middle,
     split_line,
     text_line,
@@ -188,10 +188,10 @@ class NodePicker(Picker):
         most = MAX_HEAD_LINES if self.has_borders else 2
         heads = [_heading_lines(name, most) for name in names]
         high = max(map(len, heads), default=0)
-        out = [pad_line([("    node" if line == high - 1 else "", "dim")], _NAME + 4) for line in range(high)]
+        out = [fit_line([("    node" if line == high - 1 else "", "dim")], _NAME + 4) for line in range(high)]
         for n, words in enumerate(heads):
             for line, word in zip(out, [""] * (high - len(words)) + words, strict=True):
-                line += pad_line([(word, "dim" if n else "accent")], _CELL)
+                line += fit_line([(word, "dim" if n else "accent")], _CELL)
         return [crop_line(line, width) for line in out]
 
 
@@ -218,12 +218,12 @@ def _node_row(view: FleetView, name: str, width: int) -> Line:
     state = view.state_of(name)
     line: Line = [
         (f"{_SIGNS[state]} ", _ROLES[state]),
-        *pad_line(crop_line([(clean_text(name), "strong" if state else "text")], _NAME), _NAME),
+        *fit_line(crop_line([(clean_text(name), "strong" if state else "text")], _NAME), _NAME),
     ]
     for column in range(view.at, min(len(view.ratios), view.at + _cells_that_fit(width + 2))):
         ratio = view.ratios[column].get(name)
         words = "–" if ratio is None else _change_or_factor(ratio)
-        line += [*pad_line([(words.rjust(_CELL - 2), _ROLES[view.state_of(name, column)])], _CELL)]
+        line += [*fit_line([(words.rjust(_CELL - 2), _ROLES[view.state_of(name, column)])], _CELL)]
     return crop_line(line, width)
 
 
@@ -236,7 +236,7 @@ def _change_or_factor(ratio: float) -> str:
 
 
 def _missing_line(missing_node: MissingNode) -> Line:
-    head = pad_line(crop_line([("– ", "dim"), (clean_text(missing_node.node), "dim")], _NAME + 2), _NAME + 3)
+    head = fit_line(crop_line([("– ", "dim"), (clean_text(missing_node.node), "dim")], _NAME + 2), _NAME + 3)
     return [
         *head,
         (

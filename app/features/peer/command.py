@@ -28,12 +28,12 @@ def peer(bind: str, port: int, seconds: float) -> int:
     its time, or with this terminal. With --peer HOST alone hostdx starts one over ssh itself.
     """
     from hostdx.probes.children.parent_death import die_with_parent
-    from hostdx.scenarios.fullstack.measurement.peer import StreamPeer, new_peer_token, open_listener
+    from hostdx.scenarios.fullstack.measurement.peer import StreamPeer, new_peer_token, open_timed_listener
 
     die_with_parent(os.getppid())
     token = new_peer_token()
     try:
-        server_socket = open_listener(bind, port)
+        server_socket = open_timed_listener(bind, port)
     except (OSError, TypeError, UnicodeError) as error:  # the latter two: of a name that none can have
         why = error.strerror if isinstance(error, OSError) else "is no address"
         raise Failure(f"peer: {bind or 'any address'} port {port}: {why}", COULD_NOT) from None

@@ -20,7 +20,7 @@ from hostdx.app.features.profile.flame import (
     merge_unnamed_addresses,
 )
 from hostdx.app.terminal.glyphs import clean_text
-from hostdx.app.terminal.lines import Line, crop_line, pad_line, split_line, text_line, wrap_text
+from hostdx.app.terminal.lines import Line, crop_line, fit_line, split_line, text_line, wrap_text
 from hostdx.app.tui.screens.run import RunPartScreen
 from hostdx.app.tui.widgets.reader import Reader
 from hostdx.probes.units import format_percent
@@ -78,7 +78,7 @@ class Icicle(Reader):
             no_line: Line = []
             names = self._callee_lines(chosen, room, names_cells - 2)
             rows = [
-                [*pad_line(row, width - names_cells), ("  ", "text"), *name]
+                [*fit_line(row, width - names_cells), ("  ", "text"), *name]
                 for row, name in zip_longest(rows[:room], names, fillvalue=no_line)
             ]
         details = wrap_text(describe_node(chosen.node, tree), width)[:TOLD]
@@ -118,7 +118,7 @@ class Icicle(Reader):
         sign = "+" if part > 0 else "−" if part < 0 else ""
         role += "!" if box.number == self.at else ""
         words_ = f"{edge}{sign}{name}" if width >= MIN_NAMED_CELLS else f"{edge}{sign}"[:width]
-        return [(cell, role) for cell, _ in pad_line(text_line(words_), width)]
+        return [(cell, role) for cell, _ in fit_line(text_line(words_), width)]
 
     def _move_cursor(self, at: int | None) -> None:
         if at is not None:

@@ -29,7 +29,7 @@ FEATURE = Feature(
             "H",
             "incidents of this host",
             "recordings",
-            "hostdx.app.features.watch.screen:open_incidents",
+            "hostdx.app.features.watch.screen:open_incident_book",
         ),
     ),
     baselines={"watch": "hostdx.app.features.watch.nights:baseline_paths"},

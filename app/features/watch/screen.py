@@ -22,9 +22,9 @@ from hostdx.app.terminal.glyphs import SIGNS, clean_text, spark_cell
 from hostdx.app.terminal.lines import (
     Line,
     crop_line,
+    fit_line,
     frame_rows,
     merge_spans,
-    pad_line,
     split_line,
     text_line,
     wrap_keys,
@@ -70,7 +70,7 @@ def open_nights(asking: RecordingsScreen) -> None:
     asking.shell.run_command_then(["history", "--format", "json", "--", *of], "no nights", show)
 
 
-def open_incidents(asking: RecordingsScreen) -> None:
+def open_incident_book(asking: RecordingsScreen) -> None:
     """Open this host's incident book, whatever is selected. Where there is no book, how to get one is said."""
     asking.shell.show_report(["incident", "--format", "document"], "incidents", "incidents")
 
@@ -117,7 +117,7 @@ class LoadList(Picker):
             drawn += spark_cell(height_in_line(sum(there) / len(there)) if there else None)
         role = "critical" if load.slow else "text"
         left: Line = [
-            *pad_line(text_line(load_name(load), role), name),
+            *fit_line(text_line(load_name(load), role), name),
             (" ", "text"),
             (drawn, role),
         ]

@@ -11,8 +11,8 @@ from hostdx.app.terminal.lines import (
     Line,
     cell_width,
     crop_line,
+    fit_line,
     merge_spans,
-    pad_line,
     shorten_middle,
     text_line,
 )
@@ -181,7 +181,7 @@ def interval_lines(intervals: Intervals, width: int, *, names: int = 0, sizes: i
     room = max(9, min(MAX_BAR_CELLS, width - names - sizes - 4))
     out: list[Line] = [crop_line([(" " * (names + 2), "text"), *axis_line(room, scale)], width)]
     for bar in intervals.bars:
-        name = pad_line(text_line(shorten_middle(bar.name, names)), names)
+        name = fit_line(text_line(shorten_middle(bar.name, names)), names)
         size = (f"  {bar.size}", wording.word_role(bar.word))
         drawn = draw_bar(bar, room, scale, intervals.margin)
         out.append(crop_line([*name, ("  ", "text"), *drawn, size], width))

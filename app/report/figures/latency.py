@@ -11,7 +11,7 @@ from hostdx.app.recordings.values import is_counted, last_group_by_variant
 from hostdx.app.report import wording
 from hostdx.app.report.figures.verdict_table import list_verdict_rows as verdict_rows
 from hostdx.app.terminal.glyphs import spark_cell
-from hostdx.app.terminal.lines import Line, cell_width, crop_line, pad_line, text_line
+from hostdx.app.terminal.lines import Line, cell_width, crop_line, fit_line, text_line
 from hostdx.probes import units
 from hostdx.scenarios.contract.results.document import Histogram, Table
 from hostdx.scenarios.experiment.statistics.stats import percentile_ns
@@ -159,7 +159,7 @@ def histogram_lines(histogram: Histogram, width: int) -> list[Line]:
     out: list[Line] = []
     for number, (name, filled) in enumerate(histogram.rows):
         drawn = "".join(spark_cell(count / max(filled)) if count else " " for count in filled)
-        out.append([*pad_line(text_line(name), names), ("  ", "text"), (drawn, "abcd"[number % 4])])
+        out.append([*fit_line(text_line(name), names), ("  ", "text"), (drawn, "abcd"[number % 4])])
     ends = [units.format_latency(end) for end in (histogram.low_ns, histogram.high_ns)]
     across = f"{ends[0]}{ends[1]:>{len(histogram.rows[0][1]) - len(ends[0])}}"
     out.append([(" " * (names + 2), "text"), (across, "dim")])

@@ -13,9 +13,9 @@ from hostdx.app.terminal.lines import (
     cell_width,
     clean_line,
     crop_line,
+    fit_line,
     fold_spans,
     keep_units_together,
-    pad_line,
     text_line,
     wrap_text,
 )
@@ -133,10 +133,10 @@ def _effects_lines(part: doc.Effects, width: int) -> list[Line]:
     scale = scale_for_bars(drawn.bars)
     bars = dict(zip(part.rows, drawn.bars, strict=True))
     first, *rest = table_lines(table, table_width)
-    out = [[*pad_line(first, table_width), *axis_line(room, scale)]]
+    out = [[*fit_line(first, table_width), *axis_line(room, scale)]]
     for n, line in enumerate(rest):
         shown = draw_bar(bars[n], room, scale, drawn.margin) if n in bars else []
-        out.append([*pad_line(line, table_width), *shown])
+        out.append([*fit_line(line, table_width), *shown])
     return out
 
 
@@ -203,7 +203,7 @@ def _row_as_block_lines(head: list[Line], body: list[list[Line]], width: int) ->
     for row in body:
         for name, cell in zip(head, row, strict=True):
             for n, line in enumerate(fold_spans(cell, width - label - 2)):
-                out.append([*pad_line([] if n else name, label), ("  ", "text"), *line])
+                out.append([*fit_line([] if n else name, label), ("  ", "text"), *line])
         out.append(BLANK)
     return out
 

@@ -22,9 +22,9 @@ from hostdx.app.terminal.glyphs import SIGNS, clean_text
 from hostdx.app.terminal.lines import (
     Line,
     crop_line,
+    fit_line,
     frame_rows,
     line_with_key_names,
-    pad_line,
     split_line,
     text_line,
     wrap_text,
@@ -118,7 +118,7 @@ def _recording_line(listing: RecordingRow, answer: HeadlineAnswer | None, width:
         when = when[5:] or "?"
     # an example by the name that the commands take
     name, role = (listing.name, EXAMPLE) if listing.is_example else (entry.scenario, "strong")
-    left: Line = [*pad_line(crop_line(text_line(name, role), _NAME), _NAME + 1), (f"{when}  ", "dim")]
+    left: Line = [*fit_line(crop_line(text_line(name, role), _NAME), _NAME + 1), (f"{when}  ", "dim")]
     if entry.state != "done" and not listing.is_example:
         # the answer says in words how it ended
         sign = listing.sign.partition(" ")[0] if answer is not None else listing.sign
@@ -132,12 +132,12 @@ def _recording_line(listing: RecordingRow, answer: HeadlineAnswer | None, width:
     else:
         left += [(listing.measured_place, "text"), (f"  {entry.reason or ''}", "dim")]
     timeless = entry.state == "unreadable" or card_of(entry.scenario).role == "import"
-    took: Line = pad_line(text_line("" if timeless else format_clock(entry.seconds), "dim"), len("00:00"))
+    took: Line = fit_line(text_line("" if timeless else format_clock(entry.seconds), "dim"), len("00:00"))
     verdict = answer.verdict if answer is not None and width >= _WIDE else None
     if verdict is None or answer is None or not verdict.ratio:  # the sentence has the room of the interval
         return split_line(left, took, width)
     drawn = interval_line(verdict.ratio, verdict.ci95, answer.weight)
-    return split_line(left, [*pad_line(drawn, BAR), ("  ", "text"), *took], width)
+    return split_line(left, [*fit_line(drawn, BAR), ("  ", "text"), *took], width)
 
 
 class RecordingsScreen(Base):

@@ -29,9 +29,9 @@ from hostdx.app.terminal.lines import (
     Line,
     cell_width,
     clean_line,
+    fit_line,
     link_of_role,
     merge_spans,
-    pad_line,
 )
 from hostdx.app.tui.own_settings import KeysFromKeymap
 from hostdx.app.tui.theme import role_style
@@ -204,7 +204,7 @@ class Panel(NonScrollingWidget):
                 continue
             # the one way from text to cells: whatever a panel forgot to clean is cleaned here, before its width counts
             ready = clean_line(merge_spans(row))
-            line = pad_line(_plus_minus_in_ascii(ready) if self.shell.ascii_only else ready, width)
+            line = fit_line(_plus_minus_in_ascii(ready) if self.shell.ascii_only else ready, width)
             lines.append(line)
             old = self._drawn[y] if y < len(self._drawn) and not needs_full else None
             if old == line:

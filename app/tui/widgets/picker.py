@@ -15,10 +15,10 @@ from hostdx.app.terminal.lines import (
     Line,
     cell_width,
     crop_line,
+    fit_line,
     frame_rows,
     highlight_line,
     line_with_key_names,
-    pad_line,
     ruled_head,
     split_line,
     text_line,
@@ -184,7 +184,7 @@ class Picker(Panel, can_focus=True):
             parts = [f"{above} above"] * (above > 0) + [f"{below} more below"] * (below > 0)
             count_line = text_line(f"  ({', '.join(parts)})", "dim")
             if is_single:
-                out[-1] = [*pad_line(out[-1], width - cell_width(count_line)), *count_line]
+                out[-1] = [*fit_line(out[-1], width - cell_width(count_line)), *count_line]
             else:
                 out.append(count_line)
         return out

@@ -19,7 +19,7 @@ from hostdx.app.report.figures.interval_chart import (
 )
 from hostdx.app.report.figures.verdict_table import list_verdict_rows, pair_text, size_or_equal_within
 from hostdx.app.terminal.glyphs import clean_text
-from hostdx.app.terminal.lines import Line, crop_line, pad_line, shorten_middle, text_line
+from hostdx.app.terminal.lines import Line, crop_line, fit_line, shorten_middle, text_line
 from hostdx.app.tui.widgets.measuring.standing import margin_of, title_of
 from hostdx.app.tui.widgets.on_top import import_pictures
 from hostdx.app.tui.widgets.picker import Picker, PickerRow
@@ -198,12 +198,12 @@ def effect_text(entry: EffectRow, *, wide: bool) -> str:
 def _aligned_value(value: DisplayQuantity, at: ValueColumn) -> Line:
     """The number right-aligned, its unit dim beside it, so that numbers stand under numbers."""
     number: Line = [(value.number.rjust(at.number), "text")]
-    return [*number, *pad_line([(f" {value.unit}", "dim")], at.unit + 1)] if at.unit else number
+    return [*number, *fit_line([(f" {value.unit}", "dim")], at.unit + 1)] if at.unit else number
 
 
 def name_cell(name: str, at: ColumnWidths) -> Line:
     """In its column, so cut that no two rows look alike."""
-    return pad_line(text_line(shorten_middle(name, at.name) if at.tails else name), at.name)
+    return fit_line(text_line(shorten_middle(name, at.name) if at.tails else name), at.name)
 
 
 def table_of(effects: list[EffectRow], margin: float, width: int) -> list[Line]:
@@ -233,8 +233,8 @@ def entry_line(entry: EffectRow, at: ColumnWidths, margin: float, width: int) ->
             if none
             else bar_line(entry.ratio, entry.ci95, at.bar, at.scale, margin=margin, role=entry.role)
         )
-        line += [gap, *pad_line(picture, at.bar)]
-    line += [gap, *pad_line([(effect_text(entry, wide=width >= _WIDE), entry.role)], at.size)]
+        line += [gap, *fit_line(picture, at.bar)]
+    line += [gap, *fit_line([(effect_text(entry, wide=width >= _WIDE), entry.role)], at.size)]
     if at.interval:
         line += [gap, (entry.interval, "dim")]
     return crop_line(line, width)
@@ -276,16 +276,16 @@ class VerdictList(Picker):
             return []
         gap = (" " * GAP, "text")
         alone = len({v.workload for v in verdicts}) == 1 and len(pairs) > 1  # the rows are the variants
-        line: Line = [("  ", "text"), *pad_line(text_line("variant" if alone else "load", "dim"), at.name)]
+        line: Line = [("  ", "text"), *fit_line(text_line("variant" if alone else "load", "dim"), at.name)]
         for words, column, role in (
             (left, at.left, "a"),
             (right, at.right, "b" if len(pairs) == 1 else "dim"),
         ):
             if column.total_cells:
-                line += [gap, *pad_line([(clean_text(words).rjust(column.number), role)], column.total_cells)]
+                line += [gap, *fit_line([(clean_text(words).rjust(column.number), role)], column.total_cells)]
         if at.bar:
-            line += [gap, *pad_line(axis_line(at.bar, at.scale), at.bar)]
-        line += [gap, *pad_line(text_line("effect", "dim"), at.size)]
+            line += [gap, *fit_line(axis_line(at.bar, at.scale), at.bar)]
+        line += [gap, *fit_line(text_line("effect", "dim"), at.size)]
         if at.interval:
             line += [gap, ("95 % CI", "dim")]
         return [crop_line(line, width)]

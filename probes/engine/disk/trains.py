@@ -109,7 +109,7 @@ class StorageBatches(BatchSource[StorageBench]):
         began = time.perf_counter()
         longest = max(TRAIN_AT_LEAST_S, TRAIN_OVERRUN * slice_s * len(order))
         try:
-            replies = await self._crew.pool.run_together(
+            replies = await self._crew.pool.run_together_or_kill(
                 "train", specs, LEAD_S + 0.0002 * load.workers, longest
             )
         except WorkerFailed as error:

@@ -32,7 +32,7 @@ def list_zfs_pools(host: Host) -> tuple[str, ...]:
     return tuple(sorted(names.union(mounted)))
 
 
-def may_be_zfs(host: Host, disk: BlockDevice) -> bool:
+def is_unused_beside_pools(host: Host, disk: BlockDevice) -> bool:
     """A pool is imported, and nothing else is seen to use the disk: ZFS holds its disks without a trace in sysfs."""
     return bool(host.compute_once(list_zfs_pools)) and disk.name not in host.compute_once(_list_used_disks)
 

@@ -29,7 +29,7 @@ class _FactColumn:
         self.numbers: dict[str, int] = {}  # by the value's spelling
         self.spelt: list[str] = []
 
-    def number_of_new_or_known(self, spelling: str) -> int:
+    def number_or_too_many(self, spelling: str) -> int:
         """Beyond MAX_VALUES spellings each call returns a new number, and its text is not kept."""
         value_number = self.numbers.get(spelling)
         if value_number is None:
@@ -69,7 +69,7 @@ class FactTable:
         self.nodes.append(name)
         for key, value in facts.items():
             if (fact := self._fact_to_fill(key, before)) is not None:
-                fact.ids.append(fact.number_of_new_or_known(value))
+                fact.ids.append(fact.number_or_too_many(value))
         for key in unread:
             if key not in facts and (fact := self._fact_to_fill(key, before)) is not None:
                 fact.ids.append(UNREAD)

@@ -93,7 +93,7 @@ class ContentionBench:
             raise
         return bench
 
-    async def measure_point(
+    async def measure_unqueued_point(
         self, load: str, side: int, workers: int, seconds: float, *, locks: bool = False
     ) -> ScalingPoint:
         """Measure so many workers for `seconds`; time in which they queued for a CPU is left out of the rate.

@@ -28,7 +28,7 @@ from hostdx.scenarios.experiment.guards.thresholds import (
     QUIET_SHARE,
     TAIL,
     Kind,
-    threshold_of,
+    guard_threshold,
 )
 
 
@@ -228,12 +228,12 @@ def list_excesses(
 ) -> list[InterferenceExcess]:
     """Return what disturbed `now`, after all that the run saw before (all loads, and looks while nothing ran)."""
     excesses = [*_users_cpu_over_limit(history, now), *_bytes_over_limit(history, now)]
-    rule = threshold_of("memory")
+    rule = guard_threshold("memory")
     if now.memory is not None and now.memory > rule.limit:
         usual = _lower_quartile_of_known([b.memory for b in history])
         sudden = usual is not None and now.memory - usual > rule.limit
         excesses.append(InterferenceExcess("memory", Disturbance("memory", figure=now.memory), sudden))
-    rule = threshold_of("queue")
+    rule = guard_threshold("queue")
     most = max(rule.limit, now.cpus / CPUS_PER_READY_TASK)
     if now.queue is not None and now.queue >= most and now.full >= rule.floor:
         excesses.append(InterferenceExcess("queue", Disturbance("queue", figure=now.queue), False))
@@ -243,7 +243,7 @@ def list_excesses(
         for excess in _excesses_over_usual(alike, now)
         if not any(excess.kind == other.kind for other in excesses)
     ]
-    rule = threshold_of("cpu")
+    rule = guard_threshold("cpu")
     is_cpu_unattributed = (now.users_cpu is None or now.hidden) and all(
         excess.kind != "cpu" for excess in excesses
     )
@@ -258,7 +258,7 @@ def list_excesses(
 def _users_cpu_over_limit(
     history: Sequence[MeasuredSurroundings], now: MeasuredSurroundings
 ) -> list[InterferenceExcess]:
-    rule = threshold_of("cpu")
+    rule = guard_threshold("cpu")
     if now.users_cpu is None or now.users_cpu <= rule.limit:
         return []
     usual = _lower_quartile_of_known([b.users_cpu for b in history])
@@ -276,7 +276,7 @@ def _bytes_over_limit(
     foreign = foreign_bytes_per_s(history, now)
     if foreign is None or now.device_bytes is None:
         return []
-    rule = threshold_of("device")
+    rule = guard_threshold("device")
     least = max(rule.floor, rule.limit * (now.device_bytes / now.seconds - foreign))
     if foreign <= least:
         return _requests_over_limit(history, now)
@@ -291,7 +291,7 @@ def _requests_over_limit(
 ) -> list[InterferenceExcess]:
     """Small requests are few bytes, and keep a disk's head as busy as large ones."""
     foreign = foreign_operations_per_s(now)
-    least = max(MIN_OPERATIONS_PER_S, threshold_of("device").limit * now.operations / now.seconds)
+    least = max(MIN_OPERATIONS_PER_S, guard_threshold("device").limit * now.operations / now.seconds)
     if foreign is None or foreign <= least:
         return []
     usual = _lower_quartile_of_known([foreign_operations_per_s(b) for b in history])
@@ -312,13 +312,13 @@ def _excesses_over_usual(
             excesses.append(InterferenceExcess(kind, disturbance, True))
 
     usual = _median_of_known([b.cpu for b in alike])
-    rule = threshold_of("cpu")
+    rule = guard_threshold("cpu")
     if now.cpu is not None and usual is not None and now.full >= rule.floor:
         add_if_above("cpu", now.cpu - usual, rule.limit, Disturbance("cpu", figure=now.cpu, usual=usual))
     usual = _median_of_known([b.steal for b in alike])
     if now.steal is not None and usual is not None:
         disturbance = Disturbance("steal", figure=now.steal, usual=usual)
-        add_if_above("steal", now.steal - usual, threshold_of("steal").limit, disturbance)
+        add_if_above("steal", now.steal - usual, guard_threshold("steal").limit, disturbance)
     each = _usual_per_operation(alike, now, "device_operations")
     if now.device_bytes is not None and each is not None:
         surplus = min(max(0, now.device_bytes - now.own_bytes), _max_others_bytes(now))
@@ -326,15 +326,15 @@ def _excesses_over_usual(
         usual = max(MIN_OPERATIONS_PER_S, median(b.device_operations / b.seconds for b in alike))
         disturbance = Disturbance("device", figure=foreign / usual)
         if foreign > MIN_OPERATIONS_PER_S:
-            add_if_above("device", foreign / usual, threshold_of("device").limit, disturbance)
+            add_if_above("device", foreign / usual, guard_threshold("device").limit, disturbance)
     usual = _median_of_known([b.khz for b in alike])
     if now.khz and usual:
         disturbance = Disturbance("frequency", figure=1e3 * now.khz, usual=1e3 * usual, unit="Hz")
-        add_if_above("frequency", 1 - now.khz / usual, threshold_of("frequency").limit, disturbance)
+        add_if_above("frequency", 1 - now.khz / usual, guard_threshold("frequency").limit, disturbance)
     usual = _median_of_known([b.quota for b in alike])
     if now.quota is not None and usual is not None:
         add_if_above(
-            "quota", now.quota - usual, threshold_of("quota").limit, Disturbance("quota", figure=now.quota)
+            "quota", now.quota - usual, guard_threshold("quota").limit, Disturbance("quota", figure=now.quota)
         )
     return excesses
 

@@ -67,6 +67,6 @@ SETTLE_S = 0.5  # the look at the host before the first block, while nothing of 
 PLACES_EVERY_S = 5.0  # free space and file system type
 
 
-def threshold_of(kind: Kind) -> Threshold:
+def guard_threshold(kind: Kind) -> Threshold:
     """Return when a measurement counts as disturbed by `kind`."""
     return next(t for t in THRESHOLDS if t.kind == kind)

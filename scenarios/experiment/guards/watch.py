@@ -33,7 +33,7 @@ from hostdx.scenarios.experiment.guards.thresholds import (
     REPEATED_TRAINS,
     SETTLE_S,
     Kind,
-    threshold_of,
+    guard_threshold,
 )
 from hostdx.scenarios.experiment.guards.top_processes import CulpritSearch
 
@@ -245,7 +245,7 @@ class InterferenceWatch:
 
     def _stop_if_full_or_remounted(self) -> None:
         self._places_at = self.run.clock.now()
-        least = threshold_of("space")
+        least = guard_threshold("space")
         for directory, kind in self._places.items():
             if _type_and_device_of(self.run, directory) != kind:
                 self._stop_measuring(
@@ -305,15 +305,15 @@ def _host_disturbances(
     """Return what a person should know before anything is measured: others are at work already."""
     rates = compute_host_rates(before.host, after.host)
     disturbances: list[Disturbance] = []
-    if now.cpu is not None and now.cpu > threshold_of("cpu").limit:
+    if now.cpu is not None and now.cpu > guard_threshold("cpu").limit:
         disturbances.append(Disturbance("cpu", figure=now.cpu))
-    if now.steal is not None and now.steal > threshold_of("steal").limit:
+    if now.steal is not None and now.steal > guard_threshold("steal").limit:
         disturbances.append(Disturbance("steal", figure=now.steal))
     for device in devices:
         _, _, busy = rates.devices.get(device, (0.0, 0.0, 0.0))
-        if busy > threshold_of("device").limit:
+        if busy > guard_threshold("device").limit:
             disturbances.append(Disturbance("device", figure=busy, subject=device))
-    if rates.psi_io is not None and rates.psi_io > threshold_of("device").limit:
+    if rates.psi_io is not None and rates.psi_io > guard_threshold("device").limit:
         disturbances.append(Disturbance("pressure", figure=rates.psi_io))
     return disturbances
 

@@ -89,11 +89,11 @@ def new_peer_token() -> str:
     return secrets.token_hex(TOKEN_BYTES // 2)
 
 
-def open_listener(address: str, port: int = 0) -> socket.socket:
+def open_timed_listener(address: str, port: int = 0) -> socket.socket:
     """Without an address on all of them; accept() times out after LOOK_S. Raises OSError."""
     if not address:
         try:
-            return open_listener("::", port)
+            return open_timed_listener("::", port)
         except OSError:  # a host without IPv6
             pass
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -272,7 +272,7 @@ def has_stdin_ended() -> bool:
 def main(address: str, seconds: float, port: int = 0) -> int:
     """Says where it listens as one JSON line, then serves until its standard input ends or one of the others."""
     token = new_peer_token()
-    with open_listener(address, port) as server:
+    with open_timed_listener(address, port) as server:
         line = {"hostdx_peer": 1, "port": server.getsockname()[1], "token": token}
         os.write(1, json.dumps(line).encode() + b"\n")
         StreamPeer(server, token, seconds, has_stdin_ended).serve_and_get_ending()

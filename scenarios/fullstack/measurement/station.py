@@ -43,7 +43,7 @@ from hostdx.scenarios.fullstack.measurement.peer import (
     StreamPeer,
     greeting_bytes,
     new_peer_token,
-    open_listener,
+    open_timed_listener,
     receive_bytes,
     set_keepalive,
     set_time_limit,
@@ -219,7 +219,7 @@ def _connect_to_peer(address: str, port: int, token: str) -> socket.socket:
 
 def _fork_peer(address: str) -> PeerAddress:
     """Start a peer of our own on this address of the namespace that we are in."""
-    port, token = open_listener(address), new_peer_token()
+    port, token = open_timed_listener(address), new_peer_token()
     number = int(port.getsockname()[1])
 
     def run_peer() -> None:

@@ -45,7 +45,7 @@ async def test_run_screens(size: str, tmp_path: Path) -> None:
     async with run_app(tmp_path, run=feed("storage"), size=size) as (app, pilot):
         for name in RUNS if size == "narrow" else WIDE:
             recording, at = RUNS[name]
-            app.open_feed(feed(recording, at))
+            app.switch_to_feed(feed(recording, at))
             await settle(pilot)
             compare_golden(f"{name}-{size}", grid(app))
 
@@ -110,7 +110,7 @@ async def test_ascii_draws_nothing_but_ascii(size: str, tmp_path: Path) -> None:
             ("hostile", 44.0),
             ("hostile", "end"),
         ):
-            app.open_feed(feed(recording, at))
+            app.switch_to_feed(feed(recording, at))
             await settle(pilot)
             rows = grid(app)
             assert rows.isascii(), sorted({c for c in rows if not c.isascii()})
@@ -132,12 +132,12 @@ async def test_no_color_shows_the_same_cells_in_no_colour(size: str, tmp_path: P
     coloured = []
     async with run_app(tmp_path, run=feed("storage"), size=size) as (app, pilot):
         for recording, at in looked_at:
-            app.open_feed(feed(recording, at))
+            app.switch_to_feed(feed(recording, at))
             await settle(pilot)
             coloured.append(grid(app))
     async with run_app(tmp_path, run=feed("storage"), size=size, no_color=True) as (app, pilot):
         for (recording, at), expected in zip(looked_at, coloured, strict=True):
-            app.open_feed(feed(recording, at))
+            app.switch_to_feed(feed(recording, at))
             await settle(pilot)
             assert grid(app) == expected
             styles = [

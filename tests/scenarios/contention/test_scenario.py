@@ -55,7 +55,7 @@ class FakeWorkers:
         self.started.append((f"{len(fds)} directories", workers))
         return self
 
-    async def measure_point(
+    async def measure_unqueued_point(
         self, load: str, side: int, workers: int, seconds: float, *, locks: bool = False
     ) -> ScalingPoint:
         if self.refuses:

@@ -40,7 +40,7 @@ def test_so_many_groups_narrow_the_interval(place: float, all_pairs: int) -> Non
         math.sqrt(2 * place**2 / all_pairs + 0.1**2 / (10 * all_pairs))
     )
     assert place_scatter.error(8) == pytest.approx(math.sqrt((2 * place**2 + 0.1**2) / 8))
-    groups = place_scatter.groups_for_half_width(0.05, 0.04)
+    groups = place_scatter.measured_groups_for_width(0.05, 0.04)
     assert groups > 2 * all_pairs
     assert place_scatter.error(round(groups)) / place_scatter.error(2 * all_pairs) == pytest.approx(
         0.8, rel=0.02

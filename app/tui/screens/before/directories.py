@@ -16,7 +16,7 @@ from hostdx.app.terminal.lines import (
     Line,
     cell_width,
     crop_line,
-    pad_line,
+    fit_line,
     shorten_middle,
     text_line,
     wrap_keys,
@@ -198,7 +198,7 @@ class DirectoriesScreen(Base):
         for word, room, role in zip(words, widths, ("strong", "text", "dim", "text"), strict=True):
             if not room:
                 continue
-            line += [*pad_line(text_line(shorten_middle(word, room), role), room), ("  ", "text")]
+            line += [*fit_line(text_line(shorten_middle(word, room), role), room), ("  ", "text")]
         if place.refusal:
             fits = cell_width(line) + len(place.refusal) + 2 <= width
             why = place.refusal if fits else "refused"  # the lines below say all of it

@@ -9,7 +9,7 @@ from typing import Protocol
 from textual.binding import Binding
 from textual.widget import Widget
 
-from hostdx.app.terminal.lines import Line, pad_line, wrap_text
+from hostdx.app.terminal.lines import Line, fit_line, wrap_text
 from hostdx.app.tui.option_values import format_value
 from hostdx.app.tui.screens.base import Base
 from hostdx.app.tui.widgets.panel import DrawnPanel
@@ -61,7 +61,7 @@ class OptionsScreen(Base):
             value, role = self._about.default_text(option), "dim"
         elif option.name in self._about.values:
             role = "accent"
-        value_cells = pad_line([(value, role)], 28)
+        value_cells = fit_line([(value, role)], 28)
         return [(f"{option.name:<14} ", "strong"), *value_cells, ("  ", "text"), (option.help, "dim")]
 
     @property

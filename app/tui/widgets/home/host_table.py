@@ -8,10 +8,10 @@ from hostdx.app.terminal.lines import (
     Line,
     cell_width,
     crop_line,
+    fit_line,
     flow_parts,
     frame_rows,
     line_with_key_names,
-    pad_line,
     split_line,
     text_line,
     wrap_text,
@@ -114,7 +114,7 @@ def _group_lines(session: RunSession, group: str, width: int, *, brief: bool = F
         devices = _facts_by_device(session, group)
         names = min(max(14, width // 4), max((len(clean_text(d or _LIMITS)) for d in devices), default=0))
         for device, facts in devices.items():
-            start = pad_line(text_line(device or _LIMITS, "strong"), names)
+            start = fit_line(text_line(device or _LIMITS, "strong"), names)
             room = width - names - 2 - _HEAD
             folded = flow_parts([(fact, "text") for fact in facts], room, "  ")
             for row in [_facts_that_fit(facts, room)] if brief else folded:

@@ -5,9 +5,9 @@ from hostdx.app.terminal.lines import (
     Line,
     cell_width,
     crop_line,
+    fit_line,
     frame_rows,
     line_with_key_names,
-    pad_line,
     text_line,
 )
 from hostdx.app.tui.commands import RecordedAnswer
@@ -33,11 +33,11 @@ def recording_line(example: RecordedAnswer, width: int) -> Line:
     drawn = interval_line(example.ratio, example.ci95, example.weight)
     room = width - BAR - 2 if drawn else width
     head: Line = [
-        *pad_line(text_line(example.name, "strong"), _NAME),
+        *fit_line(text_line(example.name, "strong"), _NAME),
         (f" {SIGNS.get(example.weight, '?')} ", example.weight),
     ]
     return [
-        *pad_line([*head, *crop_line(text_line(example.result), room - cell_width(head))], room),
+        *fit_line([*head, *crop_line(text_line(example.result), room - cell_width(head))], room),
         ("  ", "text"),
         *drawn,
     ]

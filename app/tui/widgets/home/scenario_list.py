@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.terminal.glyphs import SIGNS, clean_text
-from hostdx.app.terminal.lines import Line, Span, cell_width, crop_line, flow_parts, pad_line
+from hostdx.app.terminal.lines import Line, Span, cell_width, crop_line, fit_line, flow_parts
 from hostdx.app.tui.commands import EarlierResults, RecordedAnswer
 from hostdx.app.tui.questions import all_questions, list_questions, scenario_for
 from hostdx.app.tui.widgets.picker import Picker, PickerRow
@@ -107,16 +107,16 @@ def _question_line(key: str, words: str, evidence: ComplaintEvidence, width: int
     unknown = (offer.blocked or not offer.title) and offer.takes_s <= 0
     faint = "dim" if offer.blocked else "text"
     shows_evidence = width >= WORDS + NAME + MIN_EVIDENCE_CELLS
-    name = pad_line(
+    name = fit_line(
         [(clean_text(offer.id), "dim" if offer.blocked else "accent")], NAME if shows_evidence else NAME - 1
     )
     tail: Line = [*name, (f"{'' if unknown else _usual_duration(offer.takes_s):>6}", faint)]
     room = width - cell_width(tail)
-    head: Line = [(f"{key or ' '} ", "key"), *pad_line([(words, faint)], min(WORDS, room - 3)), (" ", "text")]
+    head: Line = [(f"{key or ' '} ", "key"), *fit_line([(words, faint)], min(WORDS, room - 3)), (" ", "text")]
     if shows_evidence:
         left = room - cell_width(head) - 1
         head += crop_line([evidence.evidence_span(left)], left)
-    return [*pad_line(head, room), *tail]
+    return [*fit_line(head, room), *tail]
 
 
 def _full_lines(evidence: ComplaintEvidence, width: int) -> list[Line]:

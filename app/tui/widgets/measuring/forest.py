@@ -15,9 +15,9 @@ from hostdx.app.report.figures.interval_chart import (
 from hostdx.app.terminal.lines import (
     Line,
     cell_width,
+    fit_line,
     frame_rows,
     link_line,
-    pad_line,
     shorten_middle,
     text_line,
     workload_link,
@@ -83,7 +83,7 @@ def _waiting_line(name: str, words: str, names: int, room: int, scale: LogScale,
     ground = bar_line(None, None, room, scale, margin=margin)
     empty: Line = [(sign.replace(" ", "·"), "shade@band" if "@" in role else "rule") for sign, role in ground]
     return [
-        *pad_line(text_line(shorten_middle(name, names), "dim"), names),
+        *fit_line(text_line(shorten_middle(name, names), "dim"), names),
         ("  ", "text"),
         *empty,
         (f"  {words}", "dim"),

@@ -12,9 +12,9 @@ from hostdx.app.terminal.lines import (
     Line,
     cell_width,
     crop_line,
+    fit_line,
     half_column_width,
     line_with_key_names,
-    pad_line,
     shorten_middle,
     split_line,
     text_line,
@@ -167,7 +167,7 @@ def graph_lines(
             )
             label = top if not number else bottom if number == height - 1 else ""
         edge = "┤" if label else "│"
-        out.append([*pad_line(name, names), (f" {label:>{ends}}{edge}", "dim"), (row, graph.role)])
+        out.append([*fit_line(name, names), (f" {label:>{ends}}{edge}", "dim"), (row, graph.role)])
     return out
 
 
@@ -213,7 +213,7 @@ def draw_graphs(
     if hidden := len(drawable) - len(shown):
         more_keys = line_with_key_names(f"{hidden} more: [o]")  # below the names, where the axis has nothing
         out[-1] = [
-            *pad_line(crop_line(more_keys, names + ends), names + ends),
+            *fit_line(crop_line(more_keys, names + ends), names + ends),
             *_without_first_cells(out[-1], names + ends),
         ]
     return out[:height]

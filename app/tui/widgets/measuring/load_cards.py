@@ -13,11 +13,11 @@ from hostdx.app.terminal.lines import (
     cell_width,
     clause_prefixes,
     crop_line,
+    fit_line,
     frame_rows,
     half_column_width,
     link_line,
     merge_spans,
-    pad_line,
     shorten_middle,
     split_line,
     text_line,
@@ -183,7 +183,7 @@ def side_lines(side: VariantLevels, shares: Sequence[float | None], width: int, 
     ends = ends if len(set(ends)) > 1 else []
     notes = [f"{sign}{end}" for sign, end in zip("↑↓", ends, strict=False)][: height - 1]
     short = len(side.variant) <= 2
-    name = pad_line(
+    name = fit_line(
         [(f"{side.marker} ", side.role), (clean_text(side.variant), "text")], 4 if short else _NAME + 3
     )
     room = width - cell_width(name) - VALUE_CELLS
@@ -384,7 +384,7 @@ def _levels_row(
     name = next((form for form in shorter_titles(session, load) if len(form) <= names), card_title(load))
     head: Line = [
         ("▶ " if now else "  ", "accent"),
-        *pad_line(text_line(name, "strong" if now else "text"), names),
+        *fit_line(text_line(name, "strong" if now else "text"), names),
     ]
     body: Line = []
     levels = variant_levels(session, load.id, trace)[:2]
@@ -394,7 +394,7 @@ def _levels_row(
         body += [
             ("  ", "text"),
             (f"{value:>{VALUE_CELLS - 2}} ", "text"),
-            *pad_line([(drawn, side.role)], trace),
+            *fit_line([(drawn, side.role)], trace),
         ]
     target = workload_link(load.id) if load.id in session.blocks else ""
     return link_line(split_line([*head, *body], state_line, width), target)

@@ -9,7 +9,7 @@ from hostdx.app.report.figures.latency import (
     pool_latency_histograms,
     summarise_latencies,
 )
-from hostdx.app.terminal.lines import Line, area_lines, cell_width, crop_line, pad_line, split_line, text_line
+from hostdx.app.terminal.lines import Line, area_lines, cell_width, crop_line, fit_line, split_line, text_line
 from hostdx.app.tui.widgets.measuring.variants import variant_marks
 from hostdx.probes import units
 from hostdx.scenarios.contract.plan import Workload
@@ -52,7 +52,7 @@ class Times:
             drawn = area_lines([count / most if count else None for count in counts], height, role)
             for number, row in enumerate(drawn):
                 last = number == len(drawn) - 1
-                name = pad_line(text_line(latency.variant if last else ""), names)
+                name = fit_line(text_line(latency.variant if last else ""), names)
                 figures: Line = [(f"{percentile_text:>{tail}}" if last else "", "text")]
                 out.append(split_line([*name, ("  ", "text"), *row], figures, self._width))
         if axis:

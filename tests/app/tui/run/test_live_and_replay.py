@@ -77,7 +77,7 @@ async def test_a_replay_at_full_speed_ends_on_the_live_screen_cell_for_cell(
         await settle(pilot)
         at_end = grid(app)
         feed = RunFeed(path, speed=float("inf"))
-        app.open_feed(feed)
+        app.switch_to_feed(feed)
         feed.playback.seek(run[half - 1].t)
         app.refresh_after_move()
         await settle(pilot)

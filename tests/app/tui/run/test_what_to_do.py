@@ -47,7 +47,7 @@ async def on_screens(
     """Each demo's verdict, in one app: to start one costs more than what is looked at."""
     async with run_app(place, run=ended_feed(demos[0]), size=size) as (app, pilot):
         for demo in demos:
-            app.open_feed(ended_feed(demo))
+            app.switch_to_feed(ended_feed(demo))
             await screens.settle(pilot)
             yield demo, app, pilot
 

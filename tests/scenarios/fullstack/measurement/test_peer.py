@@ -24,7 +24,7 @@ from hostdx.scenarios.fullstack.measurement.peer import (
     StreamPeer,
     greeting_bytes,
     new_peer_token,
-    open_listener,
+    open_timed_listener,
     receive_bytes,
 )
 from hostdx.scenarios.fullstack.measurement.remote import peer_name_problem
@@ -37,7 +37,7 @@ class Running:
 
     def __init__(self, seconds: float = 30.0) -> None:
         self.token, self.why, self.is_over = new_peer_token(), "", False
-        self.port = open_listener("127.0.0.1")
+        self.port = open_timed_listener("127.0.0.1")
         self.address = self.port.getsockname()
         self._peer = StreamPeer(self.port, self.token, seconds, lambda: self.is_over)
         self._thread = threading.Thread(target=self._serve, daemon=True)
