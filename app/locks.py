@@ -52,7 +52,7 @@ class LockHeld(Failure):
             super().__init__(f"{subject}: already running: another hostdx; wait until it ends")
             return
         super().__init__(
-            f"{subject}: already running: {_holder_text(holder)}; wait, or stop it with "
+            f"{subject}: already running: {_lock_holder_text(holder)}; wait, or stop it with "
             f"`hostdx stop` or `kill -INT {holder.pid}`"
         )
 
@@ -123,7 +123,7 @@ def lock_measuring(scenario: str, since: str, warn: Callable[[str], None]) -> Lo
         if os.geteuid() != 0:
             lock.release_lock()
             raise LockHeld(subject, holder)
-        warn(f"{subject}, says user {uid}: {_holder_text(holder)}; the two may disturb each other")
+        warn(f"{subject}, says user {uid}: {_lock_holder_text(holder)}; the two may disturb each other")
     return lock
 
 
@@ -136,7 +136,7 @@ def measuring_lock_holder() -> LockHolder | None:
     return None
 
 
-def _holder_text(holder: LockHolder) -> str:
+def _lock_holder_text(holder: LockHolder) -> str:
     return f"pid {holder.pid} (hostdx run {holder.scenario}, since {holder.since})"
 
 

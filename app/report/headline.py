@@ -49,7 +49,7 @@ def find_headline_answer(session: RunSession, *, is_running: bool = False) -> He
     runner is alive, as far as the one who asks knows."""
     ended = session.ended
     result = _answer_with_distrust(session)
-    if result is not None and (files := _source_files(session)):
+    if result is not None and (files := _imported_file_names(session)):
         result = result._replace(sentence=f"{files}: {result.sentence}")
     if ended is None:
         if result is not None and result.finding is not None and result.finding.confidence != "measured":
@@ -107,7 +107,7 @@ def read_recording_answer(listed: store.ListedRecording) -> tuple[HeadlineAnswer
         return HeadlineAnswer(explanation, "unknown"), RunSession()
 
 
-def _source_files(session: RunSession) -> str:
+def _imported_file_names(session: RunSession) -> str:
     """`healthy.tsv, anomalous.tsv`: what tells one import of a tool's results from the next; empty for a run."""
     names = [name for result in session.results.values() for name in result.source_names]
     return units.join_names(names, MAX_FILES)
@@ -184,7 +184,7 @@ def _clearest_answer(session: RunSession) -> HeadlineAnswer | None:
         decided = answering.confidence == "measured"
         if answering.severity == "ok" and verdicts and all(v.is_undecided for v in verdicts):
             decided = False  # no green where nothing was decided
-        sentence = f"{_known_by_prefix(session)}{answering.title}"
+        sentence = f"{_identifying_fact_prefix(session)}{answering.title}"
         return HeadlineAnswer(
             sentence, answering.severity if decided else "unknown", _first_pair_verdict(session), answering
         )
@@ -224,7 +224,7 @@ def _decide_more_than_remark(session: RunSession, verdicts: list[ev.RunVerdict],
     return any(v.is_equal or (on_one_side and is_measured(v)) for v in verdicts)
 
 
-def _known_by_prefix(session: RunSession) -> str:
+def _identifying_fact_prefix(session: RunSession) -> str:
     """`kernel 6.12.94: ` before a battery's answer: what tells one such recording from the next."""
     fact = session.facts.get(session.scenario_card.known_by)
     return f"{fact.subject} {fact.value}: " if fact is not None else ""
@@ -243,7 +243,7 @@ def _equal_and_open_answer(session: RunSession, verdicts: list[ev.RunVerdict]) -
     could = f" ({missable_text})" if missable_text else ""
     missed = [v for v in rest if v not in open_ones]
     texts = [
-        f"{_pair_prefix(session, verdicts)}no material difference for {_titles_or_count(session, equal)}"
+        f"{_common_pair_prefix(session, verdicts)}no material difference for {_titles_or_count(session, equal)}"
         if equal
         else "",
         f"inconclusive for {_titles_or_count(session, open_ones)}{could}" if open_ones else "",
@@ -252,7 +252,7 @@ def _equal_and_open_answer(session: RunSession, verdicts: list[ev.RunVerdict]) -
     return HeadlineAnswer("; ".join(filter(None, texts)), "unknown")
 
 
-def _pair_prefix(session: RunSession, verdicts: list[ev.RunVerdict]) -> str:
+def _common_pair_prefix(session: RunSession, verdicts: list[ev.RunVerdict]) -> str:
     """`bfq against mq-deadline: `, where all of them compare the same two."""
     pairs = {(v.variant, v.baseline) for v in verdicts}
     if len(pairs) > 1:

@@ -102,7 +102,7 @@ class RunExecution:
     def _run_and_emit_any_end(self) -> ev.RunEnded:
         """Return what goes wrong before the scenario runs, as the event that it would have ended with."""
         try:
-            return self._run_steps()
+            return self._prepare_ask_and_run()
         except StoppedOutsideRun as stopped:
             self._stops.signal = stopped.number
             return self._emit_end("interrupted", self._stops.stop_reason, self._stops.exit_status)
@@ -124,7 +124,7 @@ class RunExecution:
         self._stream.emit(ended)
         return ended
 
-    def _run_steps(self) -> ev.RunEnded:
+    def _prepare_ask_and_run(self) -> ev.RunEnded:
         request = self._request
         if request.events:
             self._stream.tee = EventsOutput(request.events, self._complain)

@@ -93,7 +93,7 @@ def stop_runner(recording: Path, began: Began) -> str:
     except (OSError, OverflowError):
         return GONE
     try:
-        why = _not_ours_reason(recording, began)
+        why = _must_not_stop_reason(recording, began)
         if not why:
             signal.pidfd_send_signal(pidfd, signal.SIGINT)
         return why
@@ -105,7 +105,7 @@ def stop_runner(recording: Path, began: Began) -> str:
         os.close(pidfd)
 
 
-def _not_ours_reason(recording: Path, began: Began) -> str:
+def _must_not_stop_reason(recording: Path, began: Began) -> str:
     """Return why the process that a recording names is not to be stopped; empty for our own run that writes it."""
     if not is_running(began):
         return GONE

@@ -33,11 +33,11 @@ def clean_text(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return _harmless_text(text)
+    return _visible_text(text)
 
 
 @lru_cache(maxsize=2048)  # a screen is drawn again and again from the same texts
-def _harmless_text(text: str) -> str:
+def _visible_text(text: str) -> str:
     return "".join(_visible_character(char) for char in unicodedata.normalize("NFC", text))
 
 

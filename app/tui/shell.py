@@ -179,7 +179,7 @@ class Shell(KeysFromKeymap, ShellBase):
                 target, folder = self.first_screen
                 self.call_after_refresh(import_and_call, target, self, folder)
         else:
-            self.push_screen(self._run_screen())
+            self.push_screen(self._screen_of_run())
 
     def _after_first_screen(self) -> None:
         """The first screen stands."""
@@ -288,7 +288,7 @@ class Shell(KeysFromKeymap, ShellBase):
                 return
         self.draw()
 
-    def _run_screen(self, which: str = "") -> Base:
+    def _screen_of_run(self, which: str = "") -> Base:
         from hostdx.app.report.numbers import is_imported
         from hostdx.app.tui.screens.live import LiveScreen
         from hostdx.app.tui.screens.verdict import VerdictScreen
@@ -313,7 +313,7 @@ class Shell(KeysFromKeymap, ShellBase):
         from hostdx.app.tui.screens.before.plan import PlanScreen
         from hostdx.app.tui.screens.run import RunScreen
 
-        screen = self._run_screen(which)
+        screen = self._screen_of_run(which)
         if isinstance(self.screen, RunScreen | PlanScreen):
             self.switch_screen(screen)
         else:
@@ -336,7 +336,7 @@ class Shell(KeysFromKeymap, ShellBase):
         self._feed = feed
         self._was_ended = feed.session.ended is not None
         if on_top:
-            self.push_screen(self._run_screen())
+            self.push_screen(self._screen_of_run())
         else:
             self.show_run()
 

@@ -220,10 +220,10 @@ def _list_threads(pid: str | int) -> list[int]:
     return [int(thread.name) for thread in Path(f"/proc/{pid}/task").iterdir()]
 
 
-def _read_nice(name: str) -> str:
+def _read_nice(pid_and_start: str) -> str:
     """The value of its threads; several values where they differ, as after a writer that was killed half-way."""
     values = set()
-    for thread in _threads_if_same_process(name):
+    for thread in _threads_if_same_process(pid_and_start):
         try:
             values.add(os.getpriority(os.PRIO_PROCESS, thread))
         except ProcessLookupError:
@@ -231,10 +231,10 @@ def _read_nice(name: str) -> str:
     return ",".join(map(str, sorted(values)))
 
 
-def _write_nice(name: str, value: str) -> None:
+def _write_nice(pid_and_start: str, value: str) -> None:
     """A thread that begins meanwhile has the value of its maker: so again, until all have the new one."""
     for _ in range(_MAX_PASSES):
-        if not _change_nice(_threads_if_same_process(name), int(value)):
+        if not _change_nice(_threads_if_same_process(pid_and_start), int(value)):
             return
 
 

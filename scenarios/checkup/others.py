@@ -166,8 +166,8 @@ class HostUseSampler:
             crowded_cpus_sentence(last), spread_remedy(self._run.host, last).as_step, max(0.0, excess)
         )
 
-    def _memory_cause(self, gaps: Sequence[HostUse]) -> Item | None:
-        pressures = [gap.rates.psi_memory for gap in gaps if gap.rates.psi_memory is not None]
+    def _memory_cause(self, host_uses: Sequence[HostUse]) -> Item | None:
+        pressures = [gap.rates.psi_memory for gap in host_uses if gap.rates.psi_memory is not None]
         if not pressures or fmean(pressures) < WAITED:
             return None
         step = SAYS.remedy(
@@ -175,13 +175,13 @@ class HostUseSampler:
         )
         return _cause_item(SAYS.text("memory", waited=fmean(pressures)), step.as_step, fmean(pressures))
 
-    def _disk_cause(self, gaps: Sequence[HostUse]) -> Item | None:
-        waited = [gap.rates.psi_io for gap in gaps if gap.rates.psi_io is not None]
+    def _disk_cause(self, host_uses: Sequence[HostUse]) -> Item | None:
+        waited = [gap.rates.psi_io for gap in host_uses if gap.rates.psi_io is not None]
         busy: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
-        for gap in gaps:
+        for gap in host_uses:
             for name, rates in gap.rates.devices.items():
                 busy[name].append(rates)
-        shares = {name: sum(use for _, _, use in rates) / len(gaps) for name, rates in busy.items()}
+        shares = {name: sum(use for _, _, use in rates) / len(host_uses) for name, rates in busy.items()}
         # a loop device's own disk is busy with it: the busiest is the one that tasks wait for
         device = max(shares, key=lambda name: (round(shares[name], 1), name), default="")
         if (
@@ -190,10 +190,10 @@ class HostUseSampler:
             or (waited and fmean(waited) < WAITED)
         ):
             return None
-        moved = sum(read + written for read, written, _ in busy[device]) / len(gaps)
-        users = self._top_users(gaps, "io", NAMED_SHARE * moved)
+        moved = sum(read + written for read, written, _ in busy[device]) / len(host_uses)
+        users = self._top_users(host_uses, "io", NAMED_SHARE * moved)
         user = users[0] if users else None
-        users_text = self._users_text(gaps, [(gap, units.format_rate(gap.rate)) for gap in users])
+        users_text = self._users_text(host_uses, [(gap, units.format_rate(gap.rate)) for gap in users])
         fields = {"device": device, "busy": min(1.0, shares[device]), "rate": moved, "who": users_text}
         words = SAYS.text("disk", waited=fmean(waited), **fields) if waited else SAYS.text("busy", **fields)
         if user:
@@ -204,12 +204,12 @@ class HostUseSampler:
             ).as_step
         return _cause_item(words, step, fmean(waited) if waited else 0.0, user=user)
 
-    def _top_users(self, gaps: Sequence[HostUse], resource: Resource, min_rate: float) -> list[HostUser]:
+    def _top_users(self, host_uses: Sequence[HostUse], resource: Resource, min_rate: float) -> list[HostUser]:
         """At most MOST_NAMED, who used most first; `min_rate`: CPUs or bytes a second that make one worth a name."""
         rates: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
-        for gap in gaps:
+        for gap in host_uses:
             for name, pid, rate in gap.users[resource]:
-                rates[name][pid] += rate / len(gaps)
+                rates[name][pid] += rate / len(host_uses)
         all_users = (
             HostUser(name, sum(own.values()), tuple(sorted(own, key=lambda pid: -own[pid])))
             for name, own in rates.items()

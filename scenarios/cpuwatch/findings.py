@@ -60,8 +60,8 @@ def cpuwatch_findings(
     if expect is None:
         yield _usage_finding(host, usable, job, uses)
         return
-    cores = _mean_spread([use.cores for use in uses])
-    wanted = _mean_spread([use.cores + (use.waited or 0.0) for use in uses])
+    cores = _mean_with_interval([use.cores for use in uses])
+    wanted = _mean_with_interval([use.cores + (use.waited or 0.0) for use in uses])
     over = wanted.low > expect * OVER_SPEAKS
     text_name = "no-more" if not over else "would-use" if cores.low <= expect * OVER_SPEAKS else "over"
     fields = {
@@ -89,7 +89,7 @@ def cpuwatch_findings(
 
 def _usage_finding(host: Host, usable: UsableCpus, job: WatchedJob, uses: Sequence[JobUse]) -> Finding:
     """Nobody said how much the job may use: what it takes, and who waited meanwhile, is no acquittal."""
-    cores = _mean_spread([use.cores for use in uses])
+    cores = _mean_with_interval([use.cores for use in uses])
     cpus = len(usable.placed.online)
     waited = _mean_waiting([use.others_waited for use in uses])
     waited_share = job.waited_share if waited is None else None
@@ -273,7 +273,7 @@ def _range_text(cores: EstimateWithInterval) -> str:
     return f"95 % CI {max(0.0, cores.low):.2f} to {cores.high:.2f}"
 
 
-def _mean_spread(values: Sequence[float]) -> EstimateWithInterval:
+def _mean_with_interval(values: Sequence[float]) -> EstimateWithInterval:
     """Student's interval over the seconds; a single look has none."""
     if len(values) < 2:
         return EstimateWithInterval(values[0], 0.0, math.inf)

@@ -39,7 +39,7 @@ class ProgramUse(msgspec.Struct, frozen=True):
 
     @property
     def rate_cpus(self) -> float:
-        return _total_rate(self.users)
+        return _total_cpus_used(self.users)
 
     @property
     def label(self) -> str:
@@ -73,7 +73,7 @@ def users_finding(users: Sequence[CpuUser], usable: frozenset[int], seconds: flo
     return SAYS.finding(
         "users",
         count=len(users),
-        total=f"{_total_rate(users):.2f}",
+        total=f"{_total_cpus_used(users):.2f}",
         seconds=seconds,
         shares=_shares_by_owner(users),
         evidence=[program.evidence for program in group_by_program(users, usable)[:MAX_ROWS]],
@@ -87,7 +87,7 @@ def host_finding(host: Host, users: CpuUsers, usable: frozenset[int], waited_sha
     """
     ranked = users.rank_users()
     programs = [p for p in group_by_program(ranked, usable) if p.rate_cpus >= MIN_NAMED_CPUS]
-    processes_cpus = _total_rate(ranked)
+    processes_cpus = _total_cpus_used(ranked)
     used_cpus = users.used_cpus or processes_cpus
     program_rates = _largest_programs(ranked)
     is_full = (
@@ -116,16 +116,16 @@ def _largest_programs(users: Sequence[CpuUser]) -> list[str]:
     by_program: dict[tuple[str, str], list[CpuUser]] = {}
     for user in users:
         by_program.setdefault((user.process.name, user.owner), []).append(user)
-    ranked = sorted(by_program.items(), key=lambda item: -_total_rate(item[1]))
-    largest = [item for item in ranked[:MAX_NAMED] if _total_rate(item[1]) >= MIN_NAMED_CPUS]
+    ranked = sorted(by_program.items(), key=lambda item: -_total_cpus_used(item[1]))
+    largest = [item for item in ranked[:MAX_NAMED] if _total_cpus_used(item[1]) >= MIN_NAMED_CPUS]
     owners = Counter(name for (name, _), _ in largest)
     texts = []
     for (name, owner), own in largest:
         of_owner = f" of {owner or ENDED}" if owners[name] > 1 else ""
         count = f" ({units.count_noun(len(own), 'process')})" if len(own) > 1 else f" [{own[0].process.pid}]"
-        texts.append(f"{name}{of_owner}{count} {_total_rate(own):.2f}")
+        texts.append(f"{name}{of_owner}{count} {_total_cpus_used(own):.2f}")
     others = [user for _, own in ranked[len(largest) :] for user in own]
-    if (others_cpus := _total_rate(others)) >= MIN_NAMED_CPUS:
+    if (others_cpus := _total_cpus_used(others)) >= MIN_NAMED_CPUS:
         texts.append(f"{units.count_noun(len(others), 'other process')} {others_cpus:.2f}")
     return texts
 
@@ -182,5 +182,5 @@ def _allowed_if_restricted(user: CpuUser, usable: frozenset[int]) -> str:
     return user.allowed if cpus and not cpus >= usable else ""
 
 
-def _total_rate(users: Sequence[CpuUser]) -> float:
+def _total_cpus_used(users: Sequence[CpuUser]) -> float:
     return sum(user.process.rate for user in users)

@@ -74,11 +74,11 @@ def directory_waited_for(host: Host, task: BlockedTask) -> MountedDirectory | Ab
                 continue
             # Everybody has the root file system open or works in it: that says nothing.
             if method == "syscall" or mount.mountpoint != "/":
-                return _describe_mount(host, mount, method)
+                return _mounted_directory(host, mount, method)
     return Absent("its files do not show it (other users' tasks need root)", kind="permission")
 
 
-def _describe_mount(host: Host, mount: Mount, told_by: str) -> MountedDirectory:
+def _mounted_directory(host: Host, mount: Mount, told_by: str) -> MountedDirectory:
     name = device_name(host, mount.devno)
     return MountedDirectory(
         mountpoint=mount.mountpoint,
@@ -111,10 +111,10 @@ def _mount_it_works_for(host: Host, task: BlockedTask, table: tuple[Mount, ...])
     )
     if is_present(backing):
         below = find_visible_mount(table, backing)
-        return _describe_mount(host, below, "name") if below is not None else None
+        return _mounted_directory(host, below, "name") if below is not None else None
     for mount in table:
         if mount.devno and device_name(host, mount.devno) == name:
-            return _describe_mount(host, mount, "name")
+            return _mounted_directory(host, mount, "name")
     devices = block_devices(host)
     return MountedDirectory(
         device=name,

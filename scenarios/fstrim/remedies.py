@@ -44,7 +44,7 @@ def timer_service_remedy(host: Host, mountpoint: str) -> Remedy:
     place = mountpoint.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
     text = (
         f'ExecStart=-{program} -v "{place}"'
-        if place != _remove_special_characters(place)
+        if place != _without_shell_signs(place)
         else f"ExecStart=-{program} -v {place}"
     )
     return unit_drop_in_remedy(
@@ -72,6 +72,6 @@ def _file_name_part(mountpoint: str) -> str:
     return re.sub(r"[^0-9A-Za-z]+", "-", mountpoint).strip("-")[:60] or "root"
 
 
-def _remove_special_characters(text: str) -> str:
+def _without_shell_signs(text: str) -> str:
     """The text without what systemd or a shell would take for more than a letter."""
     return re.sub(r"[^0-9A-Za-z/._+-]", "", text)

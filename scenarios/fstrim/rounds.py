@@ -112,7 +112,7 @@ def round_since(host: Host, layout: TrimSetup, earlier: Sequence[Round]) -> Roun
     boot = read_kernel(host).boot_id
     boot_id = boot if is_present(boot) else ""
     last = next((r for r in reversed(earlier) if r.source == SOURCE), None)
-    timer = _did_timer_run(host, last)
+    timer = _did_timer_run_since(host, last)
     if not isinstance(now, DiscardCounters):
         return Round(value=0.0, boot_id=boot_id, trim_before=timer, trim_seen_by=TIMER if timer else "")
     counted, names = _discards_and_their_devices(host, layout, now)
@@ -174,7 +174,7 @@ def _was_trimmed(
     return discarded - (written or 0) - freed >= SHARE_OF_FREE_ONLINE * (free or 0)
 
 
-def _did_timer_run(host: Host, last: Round | None) -> bool:
+def _did_timer_run_since(host: Host, last: Round | None) -> bool:
     """Return whether fstrim.timer fired since: all there is to go by where the kernel counts no discards (before
     4.18).
     """

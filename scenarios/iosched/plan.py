@@ -74,7 +74,7 @@ def _sentences_of_switch(schedulers: Sequence[str]) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _format_needed_seconds(setup: SchedulerSetup) -> list[str]:
+def _needed_seconds_lines(setup: SchedulerSetup) -> list[str]:
     """Return which pair and load takes how long at least: what the budget is made of."""
     parts = []
     for variant in setup.variants:
@@ -108,7 +108,7 @@ def _list_sentences(setup: SchedulerSetup, on: ScheduledDisks, why: str) -> tupl
         "puts it back after every block of another scheduler, with nr_requests and its tunables; never "
         "writes its write-back throttling",
         "the test files are unnamed, so that nothing is left after a crash; large effects end the run earlier",
-        *_format_needed_seconds(setup),
+        *_needed_seconds_lines(setup),
     ]
     total = next((job.write_rate * job.mix.writer_count for job in setup.jobs if job.write_rate), 0)
     if total:

@@ -52,7 +52,7 @@ def cpu_findings(result: CpuResult, around: CpuConditions) -> Iterator[Finding]:
     """The causes first; that all cores give less than n times one is said with them."""
     yield from _quota_findings(result, around)
     yield from _steal_findings(around)
-    yield from _competitor_findings(result, around)
+    yield from _lost_cpu_findings(result, around)
     yield from _low_frequency_findings(result, around)
     yield from _poor_scaling_findings(result, around)
 
@@ -123,7 +123,7 @@ def _steal_findings(around: CpuConditions) -> Iterator[Finding]:
         yield SAYS.finding("cpu-steal", steal=around.steal)
 
 
-def _competitor_findings(result: CpuResult, around: CpuConditions) -> Iterator[Finding]:
+def _lost_cpu_findings(result: CpuResult, around: CpuConditions) -> Iterator[Finding]:
     """A worker that was alone on its CPU and did not get it: the others on that CPU are counted, the greatest named."""
     if _is_held_back_by_quota(result, around):
         return  # the quota takes CPU time from all workers alike

@@ -175,7 +175,7 @@ def check_settings(host: Host) -> Iterator[Finding]:
         met = _martian_lines_by_interface(
             host, [n for n, value in setting.active_modes.items() if value == STRICT]
         )
-        way = _default_interface(facts)
+        way = _ipv4_default_interface(facts)
         elsewhere = met and way and way not in met  # forged packets come in by the default route
         yield SAYS.finding(
             "drops",
@@ -218,7 +218,7 @@ def _martian_lines_by_interface(host: Host, strict_ones: list[str]) -> dict[str,
     return {name: (counts[name], log.source) for name in strict_ones if counts[name]}
 
 
-def _default_interface(facts: RpFilterFacts) -> str:
+def _ipv4_default_interface(facts: RpFilterFacts) -> str:
     """Where the IPv4 default route leads out; empty where there is none."""
     table = facts.routes["IPv4"]
     if isinstance(table, Absent):

@@ -133,7 +133,7 @@ def _wait_key(wait_name: str, uninterruptible: bool) -> str:
     return f"{'D' if uninterruptible else 'S'} {wait_name}"
 
 
-def _scale_seconds(run: Mapping[str, float], factor: float) -> dict[str, float]:
+def _scale_seconds_only(run: Mapping[str, float], factor: float) -> dict[str, float]:
     """Its seconds; counts and rates stay."""
     counts = (MINOR_FAULTS, *RATES)
     return {name: value if name in counts else value * factor for name, value in run.items()}
@@ -194,7 +194,7 @@ class PartsOfGroups(NamedTuple):
         }
         runs = [
             {
-                side: [_scale_seconds(run, factors[side]) for run in side_runs]
+                side: [_scale_seconds_only(run, factors[side]) for run in side_runs]
                 for side, side_runs in sides.items()
             }
             for sides in used

@@ -44,7 +44,7 @@ def recordings(as_json: bool, examples: bool, called: tuple[str, str] | None) ->
         store.set_label(store.resolve_recording(called[0]), called[1])
         return 0
     if examples:
-        print_result(to_json_text(_document_for_screen()))
+        print_result(to_json_text(_home_screen_document()))
         return 0
     entries = store.list_recordings()
     if as_json:
@@ -89,7 +89,7 @@ def recordings(as_json: bool, examples: bool, called: tuple[str, str] | None) ->
     return 0
 
 
-def _document_for_screen() -> dict[str, object]:
+def _home_screen_document() -> dict[str, object]:
     """The newest with their answers, the bundled ones as long as these are few; of this host's own the newest of each
     scenario, the directories that were measured, and how small a difference the last run of that showed, by load."""
     listed = store.list_recordings()[:MAX_EXAMINED]

@@ -135,13 +135,13 @@ def _leftover_journal_lines() -> list[str]:
     return leftover_lines()
 
 
-def _read_rates() -> dict[str, Fact]:
+def _read_rates_alone() -> dict[str, Fact]:
     from hostdx.app.run.earlier_answer import read_rates_alone
 
     return read_rates_alone()
 
 
-def _proved_remedies() -> dict[str, Fact]:
+def _read_proved_remedies() -> dict[str, Fact]:
     from hostdx.app.run.earlier_answer import read_proved_remedies
 
     return read_proved_remedies()
@@ -172,8 +172,8 @@ def _triage_events(
         answered = Fact("programs", "answered", list(host.answering_programs), "what each printed")
         yield ev.fact_event(answered, elapsed_s())
     # recordings are read where a finding asks
-    rates = cache(_read_rates if root is None else dict[str, Fact])
-    proofs = cache(_proved_remedies if root is None else dict[str, Fact])
+    rates = cache(_read_rates_alone if root is None else dict[str, Fact])
+    proofs = cache(_read_proved_remedies if root is None else dict[str, Fact])
     for event in iterate_in_time(examine_host(host, elapsed_s, facts=facts), host, MAX_TRIAGE_S):
         if isinstance(event, ev.Found):
             asks = event.finding.subject or event.finding.subjects

@@ -163,7 +163,7 @@ def _unpack_and_remove_unused(bundle: Bundle, place: str, folder: str) -> None:
 
     for name in os.listdir(place):  # noqa: PTH208
         path = f"{place}/{name}"
-        if name.startswith(".") or (name.startswith("hostdx-") and _is_unused(path)):
+        if name.startswith(".") or (name.startswith("hostdx-") and _is_unused_for_long(path)):
             shutil.rmtree(path, ignore_errors=True)  # of one that was killed here; of an older version
     new = f"{place}/.new"
     os.mkdir(new, 0o700)  # noqa: PTH102
@@ -185,7 +185,7 @@ def _unpack_and_remove_unused(bundle: Bundle, place: str, folder: str) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _is_unused(folder: str) -> bool:
+def _is_unused_for_long(folder: str) -> bool:
     """Not started for long, and no process is left: each of them holds the file that it began with (start.py)."""
     import fcntl
 

@@ -159,7 +159,7 @@ def setting_words(setting: peers.Setting | peers.Rare) -> str:
 
 
 def _outlier_section(judgement: peers.FleetJudgement, odd: peers.FleetOutlier) -> doc.ReportSection:
-    parts: list[doc.Part] = [_standing_table(judgement, odd.standings)]
+    parts: list[doc.Part] = [_retest_table(judgement, odd.standings)]
     if odd.settings:
         title = (
             _SMALL_FLEET_TEXT
@@ -179,7 +179,7 @@ def _outlier_section(judgement: peers.FleetJudgement, odd: peers.FleetOutlier) -
     return doc.ReportSection(_outlier_words(judgement, odd), tuple(parts), role="critical")
 
 
-def _standing_table(
+def _retest_table(
     judgement: peers.FleetJudgement,
     standings: Sequence[RetestedMeasure],
     all_standings: Sequence[RetestedMeasure] = (),
@@ -244,7 +244,7 @@ def _suspect_sections(judgement: peers.FleetJudgement) -> list[doc.ReportSection
         if suspect.log_distance > worst[suspect.node].log_distance:
             worst[suspect.node] = suspect
     parts: list[doc.Part] = [
-        _standing_table(judgement, list(worst.values())[:_MAX_MISSING], all_standings=judgement.suspects)
+        _retest_table(judgement, list(worst.values())[:_MAX_MISSING], all_standings=judgement.suspects)
     ]
     if not judgement.rounds:
         parts.append(

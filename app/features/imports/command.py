@@ -65,13 +65,13 @@ def import_(
         return COULD_NOT
     names = distinct_short_names([file.path for file in read])
     read = [_with_matching_file(f, read, name) for f, name in zip(read, names, strict=True)]
-    pile = make_result_set(read, series=series) if output is not None or _belong_together(read) else None
+    pile = make_result_set(read, series=series) if output is not None or _are_of_one_benchmark(read) else None
     written = _write_and_get_paths(read, pile, output)
     if as_json:
-        print_result(to_json_text(_make_document(read, written, refused, pile)))
+        print_result(to_json_text(_import_document(read, written, refused, pile)))
         return COULD_NOT if refused else 0
     for file in read:
-        _print_file(file, written.get(file.path))
+        _print_import_summary(file, written.get(file.path))
     if pile is not None and len(pile.order) > 1:
         if "" in written:
             print_line(f"{count_noun(len(read), 'file')} together: {written['']}")
@@ -121,13 +121,13 @@ def _write_and_get_paths(
     return written
 
 
-def _belong_together(read: list[ParsedImportFile]) -> bool:
+def _are_of_one_benchmark(read: list[ParsedImportFile]) -> bool:
     """Results of one benchmark, or IO500 results with applications to be put into their box."""
     box = any(file.result.kind.startswith("io500") for file in read)
     return len({f.result.tool for f in read if not (box and bounding_box_points_of(f.name, f.result))}) == 1
 
 
-def _print_file(file: ParsedImportFile, path: Path | None) -> None:
+def _print_import_summary(file: ParsedImportFile, path: Path | None) -> None:
     *problems, summed = file_findings(file)
     target_text = f" → {path}" if path is not None else ""
     link = Path(file.path)
@@ -150,7 +150,7 @@ def _title_with_first_evidence(finding: Finding) -> str:
     return f"{finding.title}{first}{more}"
 
 
-def _make_document(
+def _import_document(
     read: list[ParsedImportFile],
     written: dict[str, Path],
     refused: list[tuple[str, str]],

@@ -15,10 +15,10 @@ SUFFIX = ".prom"  # the collector reads no other
 
 def openmetrics_text(history: HostHistory, last_outcome: str = "") -> str:
     """`last_outcome`: how the last night ended."""
-    return gauges_text(_metric_lines(history, last_outcome))
+    return gauges_text(_night_metric_lines(history, last_outcome))
 
 
-def _metric_lines(history: HostHistory, last: str) -> Iterator[str]:
+def _night_metric_lines(history: HostHistory, last: str) -> Iterator[str]:
     slower = sum(load.slow for load in history.loads)
     for name, says, value in (
         ("nights", "Measured nights on record.", history.measured_count),

@@ -35,11 +35,11 @@ def load_lines_svg(title: str, rows: Sequence[LoadLine], marks: Mapping[float, s
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {high}" role="img" font-size="12" '
         'font-family="sans-serif" stroke="currentColor" fill="currentColor">',
-        f"<title>{_escape_cropped(title, 200)}</title>",
+        f"<title>{_crop_and_escape(title, 200)}</title>",
     ]
     parts += [
         f'<path d="M{x_position(at):.1f} 4V{high - 16}" opacity="0.5" stroke-dasharray="2 3">'
-        f"<title>{_escape_cropped(about, 400)}</title></path>"
+        f"<title>{_crop_and_escape(about, 400)}</title></path>"
         for at, about in (marks or {}).items()
     ]
     for number, row in enumerate(rows):
@@ -51,12 +51,12 @@ def load_lines_svg(title: str, rows: Sequence[LoadLine], marks: Mapping[float, s
         parts += [
             f'<path d="M{_LEFT} {level:.1f}H{_WIDE - _RIGHT}" opacity="0.3"/>',
             f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.5"/>',
-            f'<text x="0" y="{base - 12}" stroke="none">{_escape_cropped(row.name, 34)}</text>',
+            f'<text x="0" y="{base - 12}" stroke="none">{_crop_and_escape(row.name, 34)}</text>',
             f'<text x="{_WIDE - _RIGHT + 8}" y="{base - 12}" stroke="none">'
-            f"{_escape_cropped(row.label_text, 30)}</text>",
+            f"{_crop_and_escape(row.label_text, 30)}</text>",
         ]
         parts += [
-            f'<circle cx="{px:.1f}" cy="{py:.1f}" r="2.5"><title>{_escape_cropped(point_text, 200)}</title></circle>'
+            f'<circle cx="{px:.1f}" cy="{py:.1f}" r="2.5"><title>{_crop_and_escape(point_text, 200)}</title></circle>'
             for (px, py), point_text in zip(places, row.point_texts, strict=False)
         ]
         parts += [
@@ -66,5 +66,5 @@ def load_lines_svg(title: str, rows: Sequence[LoadLine], marks: Mapping[float, s
     return "\n".join([*parts, "</svg>"])
 
 
-def _escape_cropped(words: str, most: int) -> str:
+def _crop_and_escape(words: str, most: int) -> str:
     return escape(make_printable(words)[:most])

@@ -39,7 +39,7 @@ def timeline_lines(timeline: Timeline, width: int) -> list[str]:
         cells = [" "] * room
         for incident in timeline.incidents:
             first, last = (
-                _cell_of(at_s, timeline.seconds, room) for at_s in (incident.began_s, incident.ended_s)
+                _cell_of_moment(at_s, timeline.seconds, room) for at_s in (incident.began_s, incident.ended_s)
             )
             cells[first : last + 1] = _MARK * (last + 1 - first)
         lines.append(f"{'incidents':<{left}}  {''.join(cells)}".rstrip())
@@ -62,7 +62,7 @@ def _spark_line_text(row: TimelineRow, seconds: float, room: int) -> str:
     """A cell a stretch of time: its highest value, from zero; one without samples is as before."""
     cells: list[float | None] = [None] * room
     for at_s, value in row.points:
-        place = _cell_of(at_s, seconds, room)
+        place = _cell_of_moment(at_s, seconds, room)
         before = cells[place]
         cells[place] = value if before is None else max(before, value)
     top = max(value for _, value in row.points) or 1.0
@@ -72,7 +72,7 @@ def _spark_line_text(row: TimelineRow, seconds: float, room: int) -> str:
     return "".join(drawn)
 
 
-def _cell_of(at_s: float, seconds: float, room: int) -> int:
+def _cell_of_moment(at_s: float, seconds: float, room: int) -> int:
     """The cell of `room` in which a moment lies. One far behind the end, as a damaged file may have, is in the last."""
     share = at_s / seconds
     return int(share * room) if share < 1 else room - 1

@@ -22,8 +22,8 @@ _NOTHING = "no samples inside the runs: a run is sampled once a second, and has 
 
 class InsideScreen(RunPartScreen):
     BINDINGS = [
-        Binding("j,down", "other(1)", "next curve"),
-        Binding("k,up", "other(-1)", "previous curve", show=False),
+        Binding("j,down", "step_curve(1)", "next curve"),
+        Binding("k,up", "step_curve(-1)", "previous curve", show=False),
         Binding("q", "back", "back"),
     ]
     title_words = "inside a run"
@@ -42,7 +42,7 @@ class InsideScreen(RunPartScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return action != "inside" and super().check_action(action, parameters)
 
-    def action_other(self, by: int) -> None:
+    def action_step_curve(self, by: int) -> None:
         self.at += by
         self.show()
 

@@ -24,8 +24,8 @@ class GroupsScreen(Base):
     BINDINGS = [
         Binding("w", "raw", "raw values"),
         Binding("enter", "open", "the whole load"),
-        Binding("j,down", "other(1)", "next load"),
-        Binding("k,up", "other(-1)", "previous load", show=False),
+        Binding("j,down", "step_comparison(1)", "next load"),
+        Binding("k,up", "step_comparison(-1)", "previous load", show=False),
     ]
     title_words = "groups"
 
@@ -69,7 +69,7 @@ class GroupsScreen(Base):
     def action_open(self) -> None:
         self.app.push_screen(LoadScreen(lambda: self.session, self.shown_verdict.workload))
 
-    def action_other(self, by: int) -> None:
+    def action_step_comparison(self, by: int) -> None:
         """Show the groups of the comparison that is `by` places further in the run's list."""
         self._at = max(0, min(len(self._verdicts) - 1, self._at + by))
         self.show()

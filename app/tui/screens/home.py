@@ -61,7 +61,7 @@ class HomeScreen(Base):
         Binding("f", "facts", "all facts"),
         Binding("R", "again", "read the host again and ask its programs", show=False),
         Binding("q", "back", "quit"),
-        Binding("tab", "other", "next list", show=False),
+        Binding("tab", "next_list", "next list", show=False),
         *(Binding(q.key, f"ask('{q.key}')", q.words, show=False) for q in list_questions() if q.key),
     ]
     title_words = "home"
@@ -181,7 +181,7 @@ class HomeScreen(Base):
             return bool(self.shell.left)
         return self.shell.running is not None if action == "attach" else True
 
-    def action_other(self) -> None:
+    def action_next_list(self) -> None:
         self.focus_next(Picker)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:

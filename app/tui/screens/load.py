@@ -93,8 +93,8 @@ class LoadScreen(Base):
     """`session` gives the run as it is then: a run under way goes on below."""
 
     BINDINGS = [
-        Binding("j,down", "other(1)", "next load"),
-        Binding("k,up", "other(-1)", "previous load", show=False),
+        Binding("j,down", "step_load(1)", "next load"),
+        Binding("k,up", "step_load(-1)", "previous load", show=False),
     ]
     title_words = "load"
 
@@ -110,7 +110,7 @@ class LoadScreen(Base):
     def compose_body(self) -> Iterable[Widget]:
         yield LoadPanel(self.session)
 
-    def action_other(self, by: int) -> None:
+    def action_step_load(self, by: int) -> None:
         names = [load.id for load, _ in workloads_with_pairs(self.session())]
         if self.workload in names:
             at = names.index(self.workload) + by

@@ -48,7 +48,7 @@ def remove_group(path: str) -> UndoOutcome:
         return UndoOutcome("failed", f"{path}: is no control group; not touched")
     until = time.monotonic() + _WAIT_S
     while True:
-        _kill_group(group)
+        _kill_control_group(group)
         try:
             for below in sorted(_group_and_subgroups(group), reverse=True):  # the deepest first
                 Path(below).rmdir()
@@ -63,7 +63,7 @@ def remove_group(path: str) -> UndoOutcome:
             return UndoOutcome("reverted")
 
 
-def _kill_group(group: Path) -> None:
+def _kill_control_group(group: Path) -> None:
     """All at once where the kernel can (5.14), else one by one, again and again."""
     try:
         descriptor = os.open(group / "cgroup.kill", os.O_WRONLY | os.O_CLOEXEC)

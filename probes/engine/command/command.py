@@ -73,7 +73,7 @@ class CommandBench:
         if run.stopped:
             raise BenchRefused(f"{self.argv[0]} did not end within {self.at_most_s:.0f} s")
         if run.status != 0:
-            raise BenchRefused(self._failure_text(run))
+            raise BenchRefused(self._exit_failure_text(run))
         return Measured(
             seconds=run.wall_s,
             values={"seconds": run.wall_s},
@@ -86,9 +86,9 @@ class CommandBench:
         self, running: asyncio.Future[JobRun], supervisors: Supervisors, max_bytes: int
     ) -> str:
         """Return why the command was killed; "" where it ended by itself."""
-        began, last, at = self._device_written_bytes(), 0, time.monotonic()
+        began, last, at = self._disks_written_bytes(), 0, time.monotonic()
         while not (await asyncio.wait({running}, timeout=LOOK_S))[0]:
-            by_disk = self._device_written_bytes() - began
+            by_disk = self._disks_written_bytes() - began
             by_itself = await asyncio.to_thread(supervisors.written_bytes)
             now, wrote = time.monotonic(), max(by_disk, by_itself)
             ahead = max(0, wrote - last) * LOOK_S / max(1e-3, now - at)
@@ -98,7 +98,7 @@ class CommandBench:
             last, at = wrote, now
         return ""
 
-    def _failure_text(self, run: JobRun) -> str:
+    def _exit_failure_text(self, run: JobRun) -> str:
         status = run.status or 0
         ending = f"exited with status {status}" if status >= 0 else f"was ended by signal {-status}"
         return f"{self.argv[0]} {ending}" + (f": {run.error_text}" if run.error_text else "")
@@ -107,7 +107,7 @@ class CommandBench:
         """Wait, at most 2 s, until the data that the command left in the page cache are written."""
         await flush_file_system(self.private, 2.0)
 
-    def _device_written_bytes(self) -> int:
+    def _disks_written_bytes(self) -> int:
         return disk_bytes(self.host, self.leaves, "write") or 0
 
 

@@ -53,27 +53,27 @@ def parse_hep_suite(source: ImportSource) -> ImportResult:
     software = mapping_or_empty(host.get("SW"))
     kib = parse_number(memory.get("Mem_Total"))
     facts = make_facts(
-        ("model", _known_text(cpu.get("CPU_Model"))),
-        ("threads", parse_truncated(_known_text(cpu.get("CPU")))),
-        ("sockets", parse_truncated(_known_text(cpu.get("Sockets")))),
-        ("threads per core", parse_truncated(_known_text(cpu.get("Threads_per_core")))),
-        ("microcode", _known_text(cpu.get("Microcode"))),
-        ("governor", _known_text(cpu.get("Power_Policy"))),
+        ("model", _text_if_known(cpu.get("CPU_Model"))),
+        ("threads", parse_truncated(_text_if_known(cpu.get("CPU")))),
+        ("sockets", parse_truncated(_text_if_known(cpu.get("Sockets")))),
+        ("threads per core", parse_truncated(_text_if_known(cpu.get("Threads_per_core")))),
+        ("microcode", _text_if_known(cpu.get("Microcode"))),
+        ("governor", _text_if_known(cpu.get("Power_Policy"))),
         subject="cpu",
     )
     facts += make_facts(("total", int(kib * 1024) if kib is not None else None, "B"), subject="memory")
-    facts += make_facts(("release", _known_text(software.get("kernel_version"))), subject="kernel")
-    facts += make_facts(("name", _known_text(software.get("os_version"))), subject="os")
+    facts += make_facts(("release", _text_if_known(software.get("kernel_version"))), subject="kernel")
+    facts += make_facts(("name", _text_if_known(software.get("os_version"))), subject="os")
     if not measures:
         troubles.append(ImportTrouble(id="suite.nothing", fatal=True))
     return ImportResult(
-        kind="hep-suite", tool="hep-benchmark-suite", version=_known_text(suite.get("version")), facts=tuple(facts),
-        host=_known_text(host.get("hostname")), began=date_to_iso(_known_text(document.get("_timestamp"))),
+        kind="hep-suite", tool="hep-benchmark-suite", version=_text_if_known(suite.get("version")), facts=tuple(facts),
+        host=_text_if_known(host.get("hostname")), began=date_to_iso(_text_if_known(document.get("_timestamp"))),
         measures=tuple(measures), contradictions=tuple(contradictions), troubles=tuple(troubles),
         recomputed=("score from the runs",) if is_recomputed else (),
     )  # fmt: skip
 
 
-def _known_text(value: Any) -> str | None:
+def _text_if_known(value: Any) -> str | None:
     """Text or a number as text; what the suite fills in for "could not be read" is absent."""
     return None if value in _UNKNOWN else text_or_number(value)

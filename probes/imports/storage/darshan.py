@@ -77,7 +77,7 @@ class ModuleDirection(NamedTuple):
     sizes: dict[str, int]
 
 
-def _add_counter(part: DarshanModule, short: str, value: float) -> None:
+def _add_to_sum_field(part: DarshanModule, short: str, value: float) -> None:
     if (field := _SUMS.get(short)) is not None:
         setattr(part, field, (getattr(part, field) or 0) + value)
 
@@ -132,12 +132,12 @@ class DarshanSums:
         short = name.removeprefix(prefix + "_")
         if short.startswith("F_"):
             if value != -1:
-                _add_counter(part, short, value)
+                _add_to_sum_field(part, short, value)
             return
         count = int(value)
         if count == -1:
             return
-        _add_counter(part, short, count)
+        _add_to_sum_field(part, short, count)
         if match := _SIZE.match(name):
             sizes = part.sizes_read if match[1] == "READ" else part.sizes_write
             if count > 0:
@@ -220,7 +220,7 @@ def make_result(detail: DarshanLog, kind: str, partial: bool = False) -> ImportR
     measures: list[ImportedMeasure] = []
     contradictions: list[Contradiction] = []
     for name, part in detail.io.items():
-        measures += _make_measures(name, part, detail)
+        measures += _module_measures(name, part, detail)
         for operation, seconds in (
             ("read", part.read_time_s), ("write", part.write_time_s), ("metadata", part.meta_time_s)
         ):  # fmt: skip
@@ -248,7 +248,7 @@ def make_result(detail: DarshanLog, kind: str, partial: bool = False) -> ImportR
     )  # fmt: skip
 
 
-def _make_measures(name: str, part: DarshanModule, detail: DarshanLog) -> list[ImportedMeasure]:
+def _module_measures(name: str, part: DarshanModule, detail: DarshanLog) -> list[ImportedMeasure]:
     """Rates are bytes ÷ the mean time a process spent in the calls: what the application itself saw."""
     seconds = detail.run_time_s or 0.0
     processes = max(1, detail.nprocs or 1)

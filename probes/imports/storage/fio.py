@@ -265,7 +265,7 @@ def make_result(
     measures = join_repetitions_or_number_runs([run.make_measures() for run in every])
     return ImportResult(
         kind=kind, tool="fio", version=(output.version or "").removeprefix("fio-")[:80] or None, host=host,
-        began=began, seconds=seconds, measures=tuple(measures), facts=tuple(_list_facts(sums.jobs)),
+        began=began, seconds=seconds, measures=tuple(measures), facts=tuple(_facts_of_jobs(sums.jobs)),
         contradictions=tuple({(c.id, c.subject, str(c.claimed)): c for c in contradictions}.values())[:100],
         troubles=tuple(_list_troubles(sums, output, len(every), bool(measures))), recomputed=recomputed,
     )  # fmt: skip
@@ -331,7 +331,7 @@ def _first_job_start_s(document: fio_job.FioDocument) -> float | None:
     return stamp - elapsed if stamp is not None and elapsed else None
 
 
-def _list_facts(jobs: list[FioJob]) -> list[Noted]:
+def _facts_of_jobs(jobs: list[FioJob]) -> list[Noted]:
     facts: dict[tuple[str, str], Noted] = {}
     for entry in jobs[:200]:
         for name in ("rw", "bs", "iodepth", "numjobs", "ioengine", "direct", "size", "runtime", "place"):

@@ -258,13 +258,13 @@ def _sync_latency(syncs: FioSyncs | None) -> SyncLatency | None:
     mean = _mean_ns(latency, to_ns)
     if not count or mean is None:
         return None
-    return SyncLatency(count=count, mean_ns=mean, percentiles_ns=_read_percentiles(latency, to_ns))
+    return SyncLatency(count=count, mean_ns=mean, percentiles_ns=_percentiles_in_ns(latency, to_ns))
 
 
-def _read_percentiles(latency: FioLatency, to_ns: float) -> dict[str, float]:
+def _percentiles_in_ns(latency: FioLatency, to_ns: float) -> dict[str, float]:
     percentiles: dict[str, float] = {}
     for key, value in latency.percentile.items():
-        rank, ns = _rank_text(key), parse_number(value)
+        rank, ns = _percentile_rank(key), parse_number(value)
         if rank and ns is not None and len(percentiles) < 40:
             percentiles[rank] = ns * to_ns
     return percentiles
@@ -342,12 +342,12 @@ def _rate_if_moved(part: FioDirection | None, with_details: bool) -> FioRate | N
         total_ios=parse_integer(part.total_ios),
         clat_mean_ns=_mean_ns(clat, to_ns),
         lat_mean_ns=_mean_ns(lat, to_ns),
-        percentiles_ns=_read_percentiles(ranked, to_ns) if ranked is not None else {},
+        percentiles_ns=_percentiles_in_ns(ranked, to_ns) if ranked is not None else {},
     )
 
 
 @lru_cache(maxsize=1024)
-def _rank_text(key: str) -> str:
+def _percentile_rank(key: str) -> str:
     """ "99.000000" → "99"; "" for what is none: "0.00" fills the unused places of the list."""
     value = parse_number(key[:40])
     return f"{value:g}" if value else ""

@@ -59,11 +59,11 @@ def is_io500_result(source: ImportSource) -> bool:
 
 def parse_io500(source: ImportSource) -> ImportResult:
     if b"\n[RESULT" in b"\n" + source.data:
-        return _read_summary(source)
-    return _read_result_file(source)
+        return _import_summary(source)
+    return _import_result_file(source)
 
 
-def _read_summary(source: ImportSource) -> ImportResult:
+def _import_summary(source: ImportSource) -> ImportResult:
     phases: dict[str, Io500Phase] = {}
     scores: list[tuple[str, score.Scores]] = []
     version, mode, runs = None, None, 1
@@ -111,7 +111,7 @@ def _make_phase(phase_line: re.Match[str]) -> Io500Phase | None:
     )  # fmt: skip
 
 
-def _read_result_file(source: ImportSource) -> ImportResult:
+def _import_result_file(source: ImportSource) -> ImportResult:
     """The program's `result.txt`: a section a phase, `score = …`, and a hash over the scores."""
     section = ""
     head: dict[str, str] = {}
@@ -224,7 +224,7 @@ def _make_result(
         tool="IO500",
         version=version or None,
         began=began,
-        measures=_make_measures(phases, again, version),
+        measures=_phase_measures(phases, again, version),
         seconds=sum(p.seconds or 0.0 for p in phases.values()),
         facts=tuple(facts),
         missing=tuple(MissingValue(name=n, reason="no such phase in the file") for n in lost),
@@ -234,7 +234,7 @@ def _make_result(
     )
 
 
-def _make_measures(
+def _phase_measures(
     phases: dict[str, Io500Phase], again: score.Scores, version: str | None
 ) -> tuple[ImportedMeasure, ...]:
     conditions = {"version": version or "not given"}

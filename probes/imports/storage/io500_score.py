@@ -103,7 +103,7 @@ def find_contradictions(claimed: Scores | None, recomputed: Scores, prefix: str 
         if claimed_value is None or gives is None:
             continue
         slack = getattr(claimed, f"{name}_half") + getattr(recomputed, f"{name}_half") + 1e-9 * abs(gives)
-        product = name == "total" and _is_product(claimed, recomputed)
+        product = name == "total" and _is_total_the_product(claimed, recomputed)
         claims += compare_claim(
             "io500.total-is-product" if product else "io500.score",
             prefix + {"bw": "Bandwidth", "md": "IOPS", "total": "TOTAL"}[name],
@@ -112,7 +112,7 @@ def find_contradictions(claimed: Scores | None, recomputed: Scores, prefix: str 
     return claims
 
 
-def _is_product(claimed: Scores, again: Scores) -> bool:
+def _is_total_the_product(claimed: Scores, again: Scores) -> bool:
     if claimed.total is None or again.bw is None or again.md is None:
         return False
     product = again.bw * again.md

@@ -214,7 +214,7 @@ def make_result(runs: list[IorRun], kind: str) -> ImportResult:
         prefix = f"run {index + 1}: " if len(measured) > 1 else ""
         claims += find_contradictions(run, prefix)
         if index < 200:
-            facts += _list_facts(run, f"run:{index + 1}" if len(measured) > 1 else "")
+            facts += _facts_of_run(run, f"run:{index + 1}" if len(measured) > 1 else "")
     first = measured[0]
     machine = (first.machine or "").split()
     if len(machine) > 2 and machine[0] == "Linux":
@@ -223,14 +223,14 @@ def make_result(runs: list[IorRun], kind: str) -> ImportResult:
         kind=kind, tool="IOR", version=first.version or None, began=date_to_iso(first.began),
         host=machine[1][:120] if len(machine) > 1 else None,
         seconds=sum(r.total_s or 0.0 for run in measured for r in run.rows) or None,
-        measures=tuple(join_repetitions_or_number_runs([_make_measures(run) for run in measured])), facts=tuple(facts),
+        measures=tuple(join_repetitions_or_number_runs([_run_measures(run) for run in measured])), facts=tuple(facts),
         contradictions=tuple(claims[:200]),
         troubles=tuple(troubles), recomputed=("bytes from rate and time", "maximum from the rows"),
         detail=IorRuns(runs=tuple(runs)),
     )  # fmt: skip
 
 
-def _make_measures(run: IorRun) -> list[ImportedMeasure]:
+def _run_measures(run: IorRun) -> list[ImportedMeasure]:
     measures: list[ImportedMeasure] = []
     conditions = _run_conditions(run)
     invalid = "IOR's check found incorrect data" if run.incorrect else ""
@@ -321,7 +321,7 @@ def _is_stonewalled(run: IorRun) -> bool:
     return has_stonewall or "stoneWalling" in (run.command or "")
 
 
-def _list_facts(run: IorRun, subject: str) -> list[Noted]:
+def _facts_of_run(run: IorRun, subject: str) -> list[Noted]:
     return make_facts(
         ("API", run.api), ("access", run.access), ("tasks", run.tasks), ("nodes", run.nodes),
         ("tasks per node", run.tasks_per_node), ("transfer size", run.transfer_bytes, "B"),

@@ -92,7 +92,7 @@ def parse_mdtest(source: ImportSource) -> ImportResult:
             runs[-1].finished, table = True, ""
         elif table and (match := _ROW.match(line)):
             _add_rate_or_time(runs[-1], table, match, zero)
-    return _make_result(runs)
+    return _result_of_runs(runs)
 
 
 def _add_rate_or_time(run: MdtestRun, table: str, match: re.Match[str], zero_names: set[str]) -> None:
@@ -113,7 +113,7 @@ def _add_rate_or_time(run: MdtestRun, table: str, match: re.Match[str], zero_nam
             run.not_computed.append(name)
 
 
-def _make_result(runs: list[MdtestRun]) -> ImportResult:
+def _result_of_runs(runs: list[MdtestRun]) -> ImportResult:
     measured = [run for run in runs if run.rate]
     if not measured:
         raise ImportRefusedError(

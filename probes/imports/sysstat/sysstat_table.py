@@ -147,7 +147,7 @@ class SysstatTables:
     def _add_to_series(
         self, activity: str, subject: str, column: str, at_s: Sequence[float], values: Sequence[float]
     ) -> None:
-        meaning = _find_meaning(activity, subject, column)
+        meaning = _meaning_of_column(activity, subject, column)
         if meaning is not None:
             series_subject, metric, factor, unit = meaning
             scaled = values if factor == 1 else [value * factor for value in values]
@@ -184,7 +184,7 @@ def make_measures(tables: Mapping[str, Mapping[str, Mapping[str, SampleStat]]]) 
             if idle or len(all_measures) >= _MAX_MEASURES:
                 continue
             for column, stat in columns.items():
-                if (meaning := _find_meaning(activity, subject, column)) is not None:
+                if (meaning := _meaning_of_column(activity, subject, column)) is not None:
                     workload, metric, factor, unit = meaning
                     less = unit in ("s", "") or workload == "CPU"
                     all_measures.append(
@@ -206,7 +206,7 @@ class _ColumnMeaning(NamedTuple):
 
 
 @lru_cache(maxsize=20_000)
-def _find_meaning(activity: str, subject: str, column: str) -> _ColumnMeaning | None:
+def _meaning_of_column(activity: str, subject: str, column: str) -> _ColumnMeaning | None:
     """Return what a column means; None where it is not imported."""
     columns, bare = load_columns(), _unitless(column)
     if subject in ("all", "-1", "cpu") and bare in columns.cpu:
@@ -229,7 +229,7 @@ def columns_left_out(tables: Mapping[str, Mapping[str, Mapping[str, SampleStat]]
             for column in columns:
                 name = f"{activity}/{column}"
                 imported[name] = (
-                    imported.get(name, False) or _find_meaning(activity, subject, column) is not None
+                    imported.get(name, False) or _meaning_of_column(activity, subject, column) is not None
                 )
     return tuple(name for name, is_imported in imported.items() if not is_imported)
 

@@ -34,10 +34,10 @@ def list_zfs_pools(host: Host) -> tuple[str, ...]:
 
 def is_unused_beside_pools(host: Host, disk: BlockDevice) -> bool:
     """A pool is imported, and nothing else is seen to use the disk: ZFS holds its disks without a trace in sysfs."""
-    return bool(host.compute_once(list_zfs_pools)) and disk.name not in host.compute_once(_list_used_disks)
+    return bool(host.compute_once(list_zfs_pools)) and disk.name not in host.compute_once(_disks_in_use)
 
 
-def _list_used_disks(host: Host) -> frozenset[str]:
+def _disks_in_use(host: Host) -> frozenset[str]:
     """Disks that something is built on, or of which a file system is mounted."""
     devices = block_devices(host)
     table = read_mounts(host)

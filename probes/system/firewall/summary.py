@@ -28,7 +28,7 @@ def firewall_facts(host: Host) -> Iterator[FactOrUnread]:
 
     What it asks is remembered in the host, so that the rules after it do not ask again.
     """
-    yield from _manager_facts(host)
+    yield from _firewall_manager_facts(host)
     read = _say_needs_root(read_ruleset(host))
     source = ", ".join(read.sources) if isinstance(read, Ruleset) else read.source
     yield make_fact(
@@ -46,7 +46,7 @@ def firewall_facts(host: Host) -> Iterator[FactOrUnread]:
     yield _ipv4_fact(read, rp_filter(host), source)
 
 
-def _manager_facts(host: Host) -> Iterator[FactOrUnread]:
+def _firewall_manager_facts(host: Host) -> Iterator[FactOrUnread]:
     """The service that writes the rules. Rules can be there without one, and one without its rules."""
     managers, service = [], NONE
     up: bool | Absent = Absent("no service is known")

@@ -72,7 +72,7 @@ class PolicyRoutes(NamedTuple):
 
 def read_policy_routes(host: Host) -> PolicyRoutes:
     """Return all tables where ip(8) tells them, else the main table for every source."""
-    routes, rules = list(_read_all_routes(host)), list(_read_rules(host))
+    routes, rules = list(_read_all_routes(host)), list(_read_routing_rules(host))
     if routes and rules:
         return PolicyRoutes(routes, rules)
     main = [
@@ -95,7 +95,7 @@ def _read_all_routes(host: Host) -> Iterator[TableRoute]:
                 yield TableRoute(network, card, tables[0] if tables else "main", kind == "local")
 
 
-def _read_rules(host: Host) -> Iterator[RoutingRule]:
+def _read_routing_rules(host: Host) -> Iterator[RoutingRule]:
     """A line: `100: from 10.1.0.2 lookup 100`, or `101: not from 10.2.0.0/16 …`, which is for all but that source."""
     for flag, words in _flags_and_words_of_ip(host, "rule"):
         sources = [] if "not" in words else _words_after("from", words)

@@ -55,7 +55,7 @@ def read_frequency(host: Host) -> Frequency | Absent:
         preferences=dict(preferences),
         highest_khz=max(highest, default=nothing),
         base_khz=max(base, default=nothing),
-        turbo=_read_turbo(host),
+        turbo=_is_turbo_on(host),
         status=_read_pstate_status(host),
     )
 
@@ -67,7 +67,7 @@ def _read_pstate_status(host: Host) -> str | Absent:
     return Absent("no pstate driver reports its status", "unsupported", f"{ROOT}/intel_pstate/status")
 
 
-def _read_turbo(host: Host) -> bool | Absent:
+def _is_turbo_on(host: Host) -> bool | Absent:
     """intel_pstate says it the other way round."""
     off = host.read_file_text(f"{ROOT}/intel_pstate/no_turbo")
     if is_present(off) and off.strip() in ("0", "1"):

@@ -80,7 +80,7 @@ def look_at_job(host: Host, target: JobTarget) -> JobLook | Absent:
             "missing",
             f"/proc/{target.value}/stat",
         )
-    members = _find_members(host, target, at.processes)
+    members = _processes_of_target(host, target, at.processes)
     if isinstance(members, Absent):
         return members
     if not members:
@@ -154,7 +154,7 @@ def _names_a_pid(target: JobTarget) -> bool:
     return target.kind == "pid" and re.fullmatch(r"[0-9]{1,9}", target.value) is not None
 
 
-def _find_members(
+def _processes_of_target(
     host: Host, target: JobTarget, everybody: dict[int, Process]
 ) -> dict[int, Process] | Absent:
     if target.kind == "pid":

@@ -195,10 +195,10 @@ def _floored_variance(values: Sequence[float]) -> float:
 
 
 def _candidate_variances(
-    load: tuple[float, float | None], core: frozenset[int], others: Sequence[_Column]
+    own_and_usual: tuple[float, float | None], core: frozenset[int], others: Sequence[_Column]
 ) -> list[ModeratedVariance]:
     """With what the pile's other loads tell of the spread; and the usual one, where theirs is no wider."""
-    own, usual = load
+    own, usual = own_and_usual
     observations = [(own, len(core) - 1, usual)]
     for column, usual_of_column in others:
         values = [value for index, value in column if index in core]

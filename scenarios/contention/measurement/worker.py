@@ -36,7 +36,7 @@ def run_worker(
             operation.run_once()
             os.write(ready, b".")
             (start,) = START.unpack(os.read(go, START.size))
-            result: dict[str, float | str] = {**_do_operations(operation, start, seconds)}
+            result: dict[str, float | str] = {**_time_operations(operation, start, seconds)}
         except (OSError, ValueError, struct.error) as why:
             os.write(ready, b"!")
             result = {"error": f"{load}: {getattr(why, 'strerror', None) or why}"}
@@ -45,7 +45,7 @@ def run_worker(
         os._exit(0)
 
 
-def _do_operations(operation: Operation, start_ns: int, seconds: float) -> dict[str, float]:
+def _time_operations(operation: Operation, start_ns: int, seconds: float) -> dict[str, float]:
     run_once, limit, batch = operation.run_once, operation.limit, operation.batch
     clock, calls = time.perf_counter_ns, 0
     while clock() < start_ns:

@@ -59,7 +59,7 @@ class CulpritSearch:
         """Where there are so many processes that it takes long, not in every gap."""
         self._ended = None
         if self._is_look_affordable:
-            self._take_look()
+            self._read_and_keep_processes()
         self._began = self._last
 
     def use_after_block(self, *, suspected: bool = False) -> OthersUse | None:
@@ -68,7 +68,7 @@ class CulpritSearch:
         """
         if self._began is None or not (suspected or self._is_look_affordable):
             return None
-        self._ended = self._take_look()
+        self._ended = self._read_and_keep_processes()
         workers = self._our_kernel_workers(self._began, self._ended)
         cpus, io = others_cpus_and_io_rate(self._began, self._ended, self._our_processes())
         for_us = io_for_us = 0.0
@@ -112,7 +112,7 @@ class CulpritSearch:
         before = self._last if self._ended is None else self._began
         if not wanted or before is None:
             return {}
-        now = self._ended or self._take_look()
+        now = self._ended or self._read_and_keep_processes()
         excluded_pids = self._our_processes() | self._our_kernel_workers(before, now)
         culprits: dict[str, InterferenceCulprit] = {}
         for kind in wanted:
@@ -153,7 +153,7 @@ class CulpritSearch:
             return "ended"
         return "another user's" if os.geteuid() else "unreadable"
 
-    def _take_look(self) -> ProcessTable:
+    def _read_and_keep_processes(self) -> ProcessTable:
         began = self._run.clock.now()
         waiting = self._last is None or not self._last.hung
         self._last = read_process_table(self._run.host, io=bool(self._devices), waiting=waiting)

@@ -57,7 +57,7 @@ def blocks_in_batch(batch: ev.SliceBatch) -> list[ev.Block]:
                 phase=batch.phase,
                 operations=batch.operations.get(variant, 0) if leads else 0,
                 bytes=batch.bytes.get(variant, 0) if leads else 0,
-                device_bytes=_own_device_bytes(batch, variant) if leads else None,
+                device_bytes=_device_bytes_of_variant(batch, variant) if leads else None,
                 p50_ns=batch.p50_ns.get(variant) if leads else None,
                 p99_ns=batch.p99_ns.get(variant) if leads else None,
                 histogram=batch.histogram.get(variant, []) if leads else [],
@@ -82,7 +82,7 @@ def slices_in_batch(batch: ev.SliceBatch) -> Iterator[tuple[int, str, int]]:
             place += 1
 
 
-def _own_device_bytes(train: ev.SliceBatch, variant: str) -> int | None:
+def _device_bytes_of_variant(train: ev.SliceBatch, variant: str) -> int | None:
     """Return a variant's part of the bytes that the disks counted for the whole batch, by the bytes it asked for."""
     total_bytes = sum(train.bytes.values())
     if train.device_bytes is None or total_bytes <= 0:

@@ -96,7 +96,7 @@ def choose_slice_length(
     needed = least_operations / rate if rate > 0 else most_s
     if rate > 0 and needed > SLOW_S:
         needed = max(SLOW_S, needed * min(1.0, max(SLOW_SHARE, SLOW_OPERATIONS / least_operations)))
-    length = min(most_s, max(least_s, _whole_ms(needed)))
+    length = min(most_s, max(least_s, _round_up_to_ms(needed)))
     why: Why = "block" if needed >= most_s else "operations" if needed > least_s else "shortest"
     tolerated = margin / _PART_OF_MARGIN
     worst: FirstQuarter | None = None
@@ -113,11 +113,11 @@ def choose_slice_length(
         if last:
             return ChosenSliceLength(most_s, most_s / 4, "block", True, rate, worst)
         # What a switch costs does not grow with the slice, so its share of the first quarter falls with the length.
-        length = min(most_s, _whole_ms(length * max(2.0, abs(worst.difference) / tolerated)))
+        length = min(most_s, _round_up_to_ms(length * max(2.0, abs(worst.difference) / tolerated)))
         why = "switch"
 
 
-def _whole_ms(seconds: float) -> float:
+def _round_up_to_ms(seconds: float) -> float:
     return math.ceil(seconds * 1000) / 1000
 
 

@@ -164,7 +164,7 @@ class StreamPeer:
                     self._read_greeting_and_admit(ready, key.fileobj)
             late = time.monotonic() - GREET_S
             for connection in [c for c, stranger in self._strangers.items() if stranger.since < late]:
-                self._drop_stranger(ready, connection)
+                self._drop_ungreeted(ready, connection)
         return "its client has left"
 
     def _accept_waiting(self, ready: selectors.BaseSelector) -> None:
@@ -182,7 +182,7 @@ class StreamPeer:
             ready.register(connection, selectors.EVENT_READ)
             self._read_greeting_and_admit(ready, connection)  # whoever has the token sends it at once
             if len(self._strangers) > MAX_STRANGERS:
-                self._drop_stranger(ready, next(iter(self._strangers)))
+                self._drop_ungreeted(ready, next(iter(self._strangers)))
 
     def _read_greeting_and_admit(self, ready: selectors.BaseSelector, connection: socket.socket) -> None:
         """Read a part of the greeting; the token decides before a place is taken."""
@@ -199,7 +199,7 @@ class StreamPeer:
         if data and len(stranger.greeted_bytes) < GREETING.size:
             return
         if not data:
-            self._drop_stranger(ready, connection)
+            self._drop_ungreeted(ready, connection)
             return
         magic, token = GREETING.unpack(stranger.greeted_bytes)
         self._strangers.pop(connection)
@@ -219,7 +219,7 @@ class StreamPeer:
             return
         threading.Thread(target=self._serve_client, args=(connection, first), daemon=True).start()
 
-    def _drop_stranger(self, ready: selectors.BaseSelector, connection: socket.socket) -> None:
+    def _drop_ungreeted(self, ready: selectors.BaseSelector, connection: socket.socket) -> None:
         self._strangers.pop(connection, None)
         ready.unregister(connection)
         connection.close()

@@ -141,7 +141,7 @@ def send_tcp_block(namespaces: NetNamespaces, target: str, seconds: float, stop:
         parent = os.getpid()
         child = os.fork()
         if child == 0:
-            _drain_stream(listener, writing, parent)
+            _accept_and_drain(listener, writing, parent)
     os.close(writing)
     try:
         namespaces.enter("sender")
@@ -169,7 +169,7 @@ def send_tcp_block(namespaces: NetNamespaces, target: str, seconds: float, stop:
     return SentPackets(bytes=received, seconds=took, cpu_s=own, stopped=stop.asked)
 
 
-def _drain_stream(listener: socket.socket, writing: int, parent: int) -> None:
+def _accept_and_drain(listener: socket.socket, writing: int, parent: int) -> None:
     """The child: it dies with its parent, and never returns into the parent's code."""
     try:
         die_with_parent(parent)

@@ -103,7 +103,7 @@ def find_cap(blocks: Sequence[BlockCompletions], workers: int = 1) -> DiskCap | 
         if block.operation_count and block.seconds > 0
         for part in block.cut_into_parts()
     ]
-    at = _find_burst_end(blocks)
+    at = _burst_end_or_zero(blocks)
     if at and (held := _find_cap(blocks[at:], workers)):
         return _with_burst(held, blocks, at)
     return _find_cap(blocks, workers)
@@ -291,7 +291,7 @@ def _block_tail(before: BlockCompletions, block: BlockCompletions) -> Sequence[i
     return block.completions[0 if _follows_directly(before, block) else round((1 - TAIL) * steps) : steps]
 
 
-def _find_burst_end(blocks: Sequence[BlockCompletions]) -> int:
+def _burst_end_or_zero(blocks: Sequence[BlockCompletions]) -> int:
     """The first block of the lower plateau, 0 without: all before it faster than all after it, and by a good deal."""
     rates = [block.rate for block in blocks]
     best, at = MIN_STEP_RATIO, 0

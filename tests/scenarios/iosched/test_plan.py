@@ -14,7 +14,7 @@ from hostdx.scenarios.contract.model import OptionMap, UsageError
 from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.iosched import scheduler_setup as iosched_layout
 from hostdx.scenarios.iosched.findings import verdict_finding
-from hostdx.scenarios.iosched.plan import _format_needed_seconds, _left_out_lines, _sentences_of_switch
+from hostdx.scenarios.iosched.plan import _left_out_lines, _needed_seconds_lines, _sentences_of_switch
 from hostdx.scenarios.iosched.remedies import make_scheduler_remedy, udev_rule_of_device
 from hostdx.scenarios.iosched.scenario import Iosched
 from hostdx.scenarios.iosched.scheduler_setup import (
@@ -63,7 +63,7 @@ def test_a_budget_that_is_too_short_names_what_is_not_measured(plan_setup) -> No
     assert "eight random readers (none)" in left_out[0] and "not within 480 s" in left_out[0]
     needed_s = float(left_out[0].split("--budget ")[1].split()[0])
     assert not plan_setup(scheduler=["bfq", "none"], budget=needed_s).too_long_jobs
-    seconds = _format_needed_seconds(setup)
+    seconds = _needed_seconds_lines(setup)
     assert len(seconds) == 2 and "needs for bfq at least 471 s" in seconds[0]
 
 

@@ -121,7 +121,7 @@ class FleetCampaign:
         )
         for node in plans:
             if node not in may:
-                self._keep_answer(NodeAnswer(node, 0, "skipped", "its changes were not agreed to"), round)
+                self._write_answer(NodeAnswer(node, 0, "skipped", "its changes were not agreed to"), round)
         if plans and not may:
             raise Failure(
                 "fleet: nobody agreed to the changes; look at them above, then add --yes", COULD_NOT
@@ -212,9 +212,9 @@ class FleetCampaign:
     def _take_answer(self, answer: NodeAnswer) -> None:
         self._done += 1
         if self._keeps(answer):
-            self._keep_answer(answer, self._round)
+            self._write_answer(answer, self._round)
 
-    def _keep_answer(self, answer: NodeAnswer, round: int) -> None:
+    def _write_answer(self, answer: NodeAnswer, round: int) -> None:
         file = str(Path(answer.file).relative_to(self.folder.path)) if answer.file is not None else None
         line = structs.replace(answer, round=round, file=file)
         self._answers[answer.node, round] = line

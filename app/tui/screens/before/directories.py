@@ -156,7 +156,7 @@ class DirectoriesScreen(Base):
         """What was marked when the screen was opened comes first, in its order."""
         return self.marked.index(path) if path in self.marked else len(self.marked)
 
-    def _show_typed_path(self, before: list[str], outcome: CommandOutcome) -> None:
+    def _take_typed_path(self, before: list[str], outcome: CommandOutcome) -> None:
         """Show what carries a path that was typed. A path that cannot be measured loses its mark, and the message line
         gives the reason. One that does not exist also loses its row, and comes back into the field with the reason."""
         if outcome.error or not self.is_in_use:
@@ -294,6 +294,6 @@ class DirectoriesScreen(Base):
         if path not in self.marked:
             before = self.marked
             self.marked, self._is_proposed = self._marked_after_adding(path), False
-            run_hostdx(self.app, ["places", "--", path], partial(self._show_typed_path, before))
+            run_hostdx(self.app, ["places", "--", path], partial(self._take_typed_path, before))
         self.query_one(Picker)._key = path
         self.show()

@@ -84,7 +84,7 @@ def discard_chain(host: Host, disks: DiskTopology, mount: Mount) -> DiscardChain
         mount=mount,
         device=tops[0],
         online=next((o for o in mount.options if o == "discard" or o.startswith("discard=")), ""),
-        layers=tuple(_make_layer(devices[name]) for name in names),
+        layers=tuple(_discard_layer_of(devices[name]) for name in names),
         leaves=ends,
         queued={n: mode for n in ends if n in devices and (mode := _sata_trim_mode(host, devices[n]))},
         tops=tops,
@@ -124,7 +124,7 @@ def sole_devices(host: Host, chain: DiscardChain) -> tuple[str, ...]:
     return tuple(own_names)
 
 
-def _make_layer(device: BlockDevice) -> DiscardLayer:
+def _discard_layer_of(device: BlockDevice) -> DiscardLayer:
     return DiscardLayer(
         device=device.name,
         kind=device.kind,

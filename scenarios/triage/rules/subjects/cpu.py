@@ -253,10 +253,10 @@ def sensor_rows(host: Host) -> list[SubjectRow]:
                 "alarm": host.read_file_text(f"{base}_crit_alarm", 16) == "1",
             }
             rows.append(SubjectRow(words, columns))
-    return rows + _zone_rows(host)
+    return rows + _thermal_zone_rows(host)
 
 
-def _zone_rows(host: Host) -> list[SubjectRow]:
+def _thermal_zone_rows(host: Host) -> list[SubjectRow]:
     """Thermal zones with a critical trip point (Documentation/driver-api/thermal/sysfs-api.rst: millidegrees)."""
     rows = []
     for zone in host.glob_paths("/sys/class/thermal/thermal_zone*"):

@@ -153,7 +153,7 @@ def _ata_port_value(host: Host, d: BlockDevice, name: str, factor: float | None 
     return value if factor is None or isinstance(value, Absent) else value * factor
 
 
-def _mean_request_ns(host: Host, name: str, which: str) -> Value:
+def _mean_request_ns(host: Host, name: str, direction: str) -> Value:
     """Mean time of a request since boot, in ns."""
     counters = host.compute_once(disk_counters)
     if isinstance(counters, Absent):
@@ -161,7 +161,7 @@ def _mean_request_ns(host: Host, name: str, which: str) -> Value:
     disk = counters.get(name)
     if disk is None:
         return Absent(f"/proc/diskstats has no {name}")
-    count, wait = (disk.reads, disk.read_wait_s) if which == "read" else (disk.writes, disk.write_wait_s)
+    count, wait = (disk.reads, disk.read_wait_s) if direction == "read" else (disk.writes, disk.write_wait_s)
     return wait / count * 1e9 if count >= 1000 else Absent(f"{name} has served too few requests")
 
 

@@ -167,16 +167,16 @@ def rows_of_unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> l
     return _rows_by_device(host, log.source, lines, grave.__contains__)
 
 
-def _tell_same_fault(lines: Sequence[LogLine], numbers: Sequence[int]) -> bool:
+def _tell_same_fault(lines: Sequence[LogLine], line_numbers: Sequence[int]) -> bool:
     """True of two lines by one driver, or about one device, of the same moment: a fault is told in several lines."""
-    times = [time_s for number in numbers if (time_s := lines[number].time_s) is not None]
+    times = [time_s for number in line_numbers if (time_s := lines[number].time_s) is not None]
     first, second = (
         {driver_and_device_of(lines[n].message), *named_devices(lines[n].message)} - {"the kernel"}
-        for n in numbers
+        for n in line_numbers
     )
     if len(times) == 2 and abs(times[0] - times[1]) > MAX_REPORT_SECONDS:
         return False
-    return abs(numbers[0] - numbers[1]) <= MAX_REPORT_LINES and not first.isdisjoint(second)
+    return abs(line_numbers[0] - line_numbers[1]) <= MAX_REPORT_LINES and not first.isdisjoint(second)
 
 
 # What a report of the kernel's holds below its first line: stacks, registers, tables; and lines of no driver.

@@ -67,13 +67,13 @@ def network_rows(host: Host) -> list[SubjectRow] | Absent:
 def _packet_extremes(host: Host, cards: list[str]) -> dict[str, Reader]:
     """What they sent, most and least, and what the card received that received least."""
     return {
-        "sent_most": partial(_chosen_packet_count, host, cards, "tx_packets", max),
-        "sent_least": partial(_chosen_packet_count, host, cards, "tx_packets", min),
-        "received_least": partial(_chosen_packet_count, host, cards, "rx_packets", min),
+        "sent_most": partial(_packet_count_chosen_by, host, cards, "tx_packets", max),
+        "sent_least": partial(_packet_count_chosen_by, host, cards, "tx_packets", min),
+        "received_least": partial(_packet_count_chosen_by, host, cards, "rx_packets", min),
     }
 
 
-def _chosen_packet_count(
+def _packet_count_chosen_by(
     host: Host, cards: list[str], name: str, choose: Callable[[list[int]], int]
 ) -> Value:
     counts = [host.read_integer(f"/sys/class/net/{card}/statistics/{name}") for card in cards]

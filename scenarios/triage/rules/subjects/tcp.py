@@ -59,7 +59,7 @@ def tcp_rows(host: Host) -> list[SubjectRow] | Absent:
     columns: dict[str, Value] = {
         **values,
         **{column: partial(sysctl_number, *place) for column, place in _SETTINGS.items()},
-        "pages": partial(_tcp_pages, host),
+        "pages": partial(_tcp_buffer_pages, host),
         "memory": lambda: host.compute_once(read_memory).total,
         "x86": lambda: read_cpu(host).vendor in ("GenuineIntel", "AuthenticAMD"),
         "fastest": max(speeds) * 1_000_000 if speeds else Absent("no card that is up reports its speed"),
@@ -67,7 +67,7 @@ def tcp_rows(host: Host) -> list[SubjectRow] | Absent:
     return [SubjectRow("", columns)]
 
 
-def _tcp_pages(host: Host) -> Value:
+def _tcp_buffer_pages(host: Host) -> Value:
     """Pages that TCP's buffers hold (net/ipv4/proc.c, sockstat)."""
     text = host.read_file_text("/proc/net/sockstat", 65536)
     pages_match = re.search(r"^TCP: .* mem ([0-9]{1,18})", text, re.MULTILINE) if is_present(text) else None

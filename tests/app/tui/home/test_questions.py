@@ -254,7 +254,7 @@ async def test_a_slash_begins_a_path_and_what_cannot_be_added_is_said(
         await keys(pilot, "enter", "enter")
         await settle(pilot)
         late = CommandOutcome(msgspec.json.encode([missing]).decode(), "")
-        screen._show_typed_path(
+        screen._take_typed_path(
             ["/var/tmp"], late
         )  # the answer about a path comes when the screen has been left
     assert chosen == [["/var/tmp", "/srv/data", "/srv/pasted"]]
