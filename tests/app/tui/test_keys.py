@@ -52,8 +52,9 @@ BY_STATE = (
     {"play", "freeze"},
     {"verdict", "final"},
 )  # of two with one key, one is there at a time
+STEPS = ("step_load", "step_comparison", "step_curve")
 MEANINGS = {
-    "move": ("move", "scroll", "other", "focus_next", "focus_previous"),
+    "move": ("move", "scroll", *STEPS, "next_list", "focus_next", "focus_previous"),
     "go on": ("start", "name", "take", "choose", "change", "prove", "zoom", "open", "wait"),
     "sideways": ("select_measure", "move_sideways"),
     "leave": ("back", "leave", "refuse", "later", "clear"),
