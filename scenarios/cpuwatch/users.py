@@ -89,7 +89,7 @@ def host_finding(host: Host, users: CpuUsers, usable: frozenset[int], waited_sha
     programs = [p for p in group_by_program(ranked, usable) if p.rate_cpus >= MIN_NAMED_CPUS]
     processes_cpus = _total_cpus_used(ranked)
     used_cpus = users.used_cpus or processes_cpus
-    program_rates = _largest_programs(ranked)
+    program_rates = _largest_program_texts(ranked)
     is_full = (
         used_cpus >= FULL_SHARE * len(usable) if waited_share is None else waited_share >= PRESSURE_SPEAKS
     )
@@ -111,7 +111,7 @@ def host_finding(host: Host, users: CpuUsers, usable: frozenset[int], waited_sha
     )
 
 
-def _largest_programs(users: Sequence[CpuUser]) -> list[str]:
+def _largest_program_texts(users: Sequence[CpuUser]) -> list[str]:
     """`python3 of alice (7 processes) 0.60`: by name and owner, the largest; then the number and use of the others."""
     by_program: dict[tuple[str, str], list[CpuUser]] = {}
     for user in users:

@@ -321,7 +321,7 @@ def check_known_faults(host: Host) -> Iterator[Finding]:
         require_readable(Absent("; ".join(unknown)), f"whether these faults of {release} affect this host")
 
 
-def _line_of_stack(fault: KernelFault, host: Host) -> str | Absent:
+def _logged_stack_text(fault: KernelFault, host: Host) -> str | Absent:
     """Return in words the line of the kernel's log that shows the fault; empty where none does."""
     log = host.compute_once(read_kernel_log)
     if isinstance(log, Absent):
@@ -333,7 +333,7 @@ def _line_of_stack(fault: KernelFault, host: Host) -> str | Absent:
 
 def _symptom_words(fault: KernelFault, host: Host) -> str | Absent:
     if fault.stack:
-        return _line_of_stack(fault, host)
+        return _logged_stack_text(fault, host)
     if not fault.symptom:
         return Absent("no fact that can be read shows it", "unsupported")
     probe = SYMPTOMS.get(fault.symptom)

@@ -111,12 +111,12 @@ class CpuUsers:
     @property
     def used_cpus(self) -> float | None:
         """Return how many CPUs were busy on average, with what came and went between two looks; None: not known."""
-        return _busy_cpus(self._first_times, self._last_times)
+        return _total_busy_cpus(self._first_times, self._last_times)
 
     @property
     def used_cpus_of_last_look(self) -> float | None:
         """As `used_cpus`, since the look before the last."""
-        return _busy_cpus(self._times_before_last, self._last_times)
+        return _total_busy_cpus(self._times_before_last, self._last_times)
 
     def is_running(self, process: BusyProcess) -> bool:
         """Return whether the last look saw it."""
@@ -167,7 +167,7 @@ def find_shared_cpus(
     return sorted(shared_sets, key=lambda shared: -shared.used_cpus / len(shared.cpus))
 
 
-def _busy_cpus(before: Mapping[int, CpuTimes], after: Mapping[int, CpuTimes]) -> float | None:
+def _total_busy_cpus(before: Mapping[int, CpuTimes], after: Mapping[int, CpuTimes]) -> float | None:
     idle = _idle_shares_by_cpu(before, after)
     return sum(1.0 - share for share in idle.values()) if idle else None
 

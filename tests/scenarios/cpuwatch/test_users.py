@@ -10,7 +10,7 @@ from hostdx.probes.system.running.cpu_users import CpuUser, CpuUsers, find_share
 from hostdx.probes.system.running.culprit import BusyProcess
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.cpuwatch.users import (
-    _largest_programs,
+    _largest_program_texts,
     group_by_program,
     host_finding,
     shared_cpus_findings,
@@ -148,5 +148,5 @@ def test_a_title_names_a_program_of_a_user_once() -> None:
     """Those that began later and those that are pinned stood there as programs of their own."""
     users = [_user(1, 0.5, ""), _user(2, 0.4, "0"), msgspec.structs.replace(_user(3, 0.3, ""), began_s=5.0)]
     assert len(group_by_program(users, USABLE)) == 3
-    assert len(_largest_programs(users)) == 1
-    assert len(_largest_programs([*users, msgspec.structs.replace(users[0], owner="alice")])) == 2
+    assert len(_largest_program_texts(users)) == 1
+    assert len(_largest_program_texts([*users, msgspec.structs.replace(users[0], owner="alice")])) == 2

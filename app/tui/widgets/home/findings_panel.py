@@ -142,7 +142,7 @@ class FindingsPanel(Picker):
             spoke, finding_count = sum(c.state == "spoke" for c in checks), len(session.findings)
             findings_text = "something" if finding_count <= spoke else f"{finding_count} things"
             self.note = [(f"{spoke} of {len(checks)} checks found {findings_text}{done}", "dim")]
-            if session.ended is not None and (unread := self._count_unread()):
+            if session.ended is not None and (unread := self._count_readable_unread()):
                 words = f"{unread} not looked at: [f]" if width >= WIDE else f"{unread} unseen: [f]"
                 self.note += [("   ", "text"), *line_with_key_names(words, "unknown")]
             if session.began is not None:
@@ -157,7 +157,7 @@ class FindingsPanel(Picker):
         done = self._session().ended is not None
         return "✓ no rule found anything on this host" if done else "reading the host, about a second"
 
-    def _count_unread(self) -> int:
+    def _count_readable_unread(self) -> int:
         from hostdx.app.report.unread import count_readable  # not for the first screen
 
         return count_readable(self._session())

@@ -244,7 +244,7 @@ def _fault_line_row(
         name: text or unnamed for name, text in (match.groupdict() if match else {}).items()
     }
     subject = next((text for text in names.values() if is_present(text)), unnamed)
-    names |= {"subject": _subjects_of(entry, lines, numbers) or subject, "program": program}
+    names |= {"subject": _subjects_of_lines(entry, lines, numbers) or subject, "program": program}
     every_device = dict.fromkeys(name for number in numbers for name in _devices_of(lines, number))
     devices = [name for name in every_device if name not in names.values()]  # the title has those
     columns: dict[str, Value | Reader] = {
@@ -269,7 +269,7 @@ MAX_NAMED_SUBJECTS = 3
 _NAME = lazy_pattern(r"[A-Za-z_/][\w./:@-]*")
 
 
-def _subjects_of(entry: FaultLine, lines: Sequence[str], numbers: Sequence[int]) -> str:
+def _subjects_of_lines(entry: FaultLine, lines: Sequence[str], numbers: Sequence[int]) -> str:
     """Return what all these lines name, where it is names: the last line's alone would hide the others."""
     matches = (re.search(entry.pattern, lines[number]) for number in numbers)
     subjects = dict.fromkeys(next(filter(None, match.groupdict().values()), "") for match in matches if match)
@@ -278,7 +278,7 @@ def _subjects_of(entry: FaultLine, lines: Sequence[str], numbers: Sequence[int])
     return join_names(longest, MAX_NAMED_SUBJECTS) if are_names else ""
 
 
-def _subject_of(match: re.Match[str]) -> str:
+def _subject_of_match(match: re.Match[str]) -> str:
     """Return the first group that is there, with the others in brackets: `Prolog error (cn7)`."""
     first, *more = [group for group in match.groups() if group] or [""]
     return f"{first} ({', '.join(more)})" if more else first
@@ -296,7 +296,7 @@ def printed_state_rows(host: Host) -> list[SubjectRow]:
             matches = list(re.finditer(entry.pattern, without_long_lines(text), re.MULTILINE))
             if not matches:
                 continue
-            subjects = list(dict.fromkeys(_subject_of(match) for match in matches))
+            subjects = list(dict.fromkeys(_subject_of_match(match) for match in matches))
             subject_text = join_names(subjects, MAX_NAMED_SUBJECTS)
             lines = [line for line in matches[0][0].splitlines() if line.strip()]
             columns: dict[str, Value | Reader] = {
