@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Container, Iterable, Sequence
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate
 from re import _constants as c  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
@@ -64,6 +64,16 @@ def add_needed_words(parsed: dict[str, Json]) -> None:
                         table[f"{name}_words"] = words_every_match_needs(str(table[name]))
 
 
+def _three_letter_parts_of(text: str) -> frozenset[str]:
+    """Return all that stand in three letters together: most words that are asked lack one of a log's, and a look
+    for it takes a tenth of a search."""
+    return frozenset([text[at : at + 3] for at in range(len(text) - 2)])
+
+
+# the words of the tables are asked of each log anew
+_parts_of_word = cache(_three_letter_parts_of)
+
+
 class LineIndex:
     """Lines, and which of them meet a pattern: the pattern is asked only of lines that have one of its needed words."""
 
@@ -81,18 +91,12 @@ class LineIndex:
         """
         if not words:
             return range(len(self.lines))
-        there = [self._lines_with(word) for word in words if self._parts_of(word) <= self._three_letter_parts]
+        there = [self._lines_with(word) for word in words if _parts_of_word(word) <= self._three_letter_parts]
         return sorted(frozenset().union(*there))
 
     @cached_property
     def _three_letter_parts(self) -> frozenset[str]:
-        return self._parts_of(self._text)
-
-    @staticmethod
-    def _parts_of(text: str) -> frozenset[str]:
-        """Return all that stand in three letters together: most words that are asked lack one of a log's, and a look
-        for it takes a tenth of a search."""
-        return frozenset([text[at : at + 3] for at in range(len(text) - 2)])
+        return _three_letter_parts_of(self._text)
 
     def _lines_with(self, word: str) -> frozenset[int]:
         """A word may lie over the end of a line: then it is found in the line where it begins, which does no harm."""
