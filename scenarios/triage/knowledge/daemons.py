@@ -14,6 +14,7 @@ class LoggedDaemon(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     """`programs` as the system's log names them; `files` (paths with `*`) belong to the first of them.
 
     `least`: only where one line came at least so often, numbers apart: a daemon that speaks of its clients' faults.
+    `lists_unknown`: whether lines that no rule or entry names are listed.
     """
 
     programs: tuple[str, ...]
@@ -21,6 +22,7 @@ class LoggedDaemon(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     source: str
     files: tuple[str, ...] = ()
     least: int = 0
+    lists_unknown: bool = True
 
 
 class DaemonLinePattern(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):

@@ -104,7 +104,7 @@ def rows_of_unlisted_service_lines(host: Host, rules: Iterable[RuleText]) -> lis
     """
     listed = _patterns_by_program(rules)
     rows = []
-    for daemon in logged_daemons():
+    for daemon in (each for each in logged_daemons() if each.lists_unknown):
         for program in daemon.programs:
             log = _program_log(host, program, daemon.files if program == daemon.programs[0] else ())
             if not log.lines:

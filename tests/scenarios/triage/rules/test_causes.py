@@ -15,6 +15,7 @@ from hostdx.scenarios.triage.rules.subjects.log import rows_of_unlisted_lines, s
 from hostdx.scenarios.triage.rules.subjects.service_log import fault_line_rows, rows_of_unlisted_service_lines
 from hostdx.scenarios.triage.rules.words import MAX_LOOPED_VALUES, commands_for_rows
 from hostdx.scenarios.triage.triage import findings_about
+from tests.fakes.hosts.tree import Tree
 
 RULES = load_written_rules(Path("/nonexistent"), tested=False).rules
 WRONG = "Nov 30 10:00:01 srv chronyd[8]: System clock wrong by -1946.984184 seconds, adjustment started\n"
@@ -205,3 +206,19 @@ def test_no_daemon_reads_the_log_of_another() -> None:
             if program not in daemon.programs and matches_glob(path, pattern)
         ]
         assert others == []
+
+
+def test_a_daemon_s_own_file_is_read_and_only_known_lines_of_some_are_told(tmp_path: Path) -> None:
+    """sssd writes to no other place; of a database most errors are its users'."""
+    rid = (
+        "(Wed Sep  8 08:10:00 2021) [sssd[be[x]]] [f] (0x0040): Object SID [S-1-5-21-4] has a RID that is larger "
+        "than the ldap_idmap_range_size."
+    )
+    tree = Tree(tmp_path)
+    tree.put("/var/log/sssd/sssd_x.log", f"{rid}\n" * 3)
+    tree.put(
+        "/var/log/postgresql/a.log", "2026-11-30 10:00:00 UTC [1] ERROR:  failed to open the door\n" * 50
+    )
+    host = tree.host()
+    assert [row["name"] for row in rows_of_unlisted_service_lines(host, ()) if row["lines"]] == []
+    assert {row["name"] for row in fault_line_rows(host)} == {"sssd"}
