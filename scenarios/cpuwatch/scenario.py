@@ -92,7 +92,7 @@ class Cpuwatch(Scenario):
                     await watch.watch_job(step, end_s)
                 end_reason = watch.end_reason if watch is not None else ""
                 if named_target is None:
-                    await _watch_all_processes(run, users, step, end_s, end_reason)
+                    await _watch_all_processes(run, users, usable.cpus, step, end_s, end_reason)
                 if end_reason:
                     step.finish_with_remark(end_reason)
         finally:  # what was seen until a stop is an answer, too
@@ -133,19 +133,19 @@ def _emit_answers(
 
 
 async def _watch_all_processes(
-    run: Run, users: CpuUsers, step: StepInProgress, end_s: float, end_reason: str
+    run: Run, users: CpuUsers, usable: frozenset[int], step: StepInProgress, end_s: float, end_reason: str
 ) -> None:
     """A look a second until then. `end_reason`: of the job that was watched before; empty where there was none."""
     began_s, index = run.clock.now(), 0
     while (left := end_s - run.clock.now()) > 0:
-        used = users.used_cpus
+        used = users.used_cpus(usable)
         words = "looks at all processes" if used is None else f"{used:.2f} CPUs used"
         step.report_progress(
             f"{end_reason}; {words}" if end_reason else words, left, 1 - left / (end_s - began_s)
         )
         await run.clock.sleep(min(TICK_S, left))
         await asyncio.to_thread(users.look)
-        if (used := users.used_cpus_of_last_look) is not None and not end_reason:
+        if (used := users.used_cpus(usable, since_last_look=True)) is not None and not end_reason:
             _emit_sample(run, "CPUs used", index, used, "CPUs")
         index += 1
 

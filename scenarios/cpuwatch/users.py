@@ -88,7 +88,7 @@ def host_finding(host: Host, users: CpuUsers, usable: frozenset[int], waited_sha
     ranked = users.rank_users()
     programs = [p for p in group_by_program(ranked, usable) if p.rate_cpus >= MIN_NAMED_CPUS]
     processes_cpus = _total_cpus_used(ranked)
-    used_cpus = users.used_cpus or processes_cpus
+    used_cpus = users.used_cpus(usable) or processes_cpus
     program_rates = _largest_program_texts(ranked)
     is_full = (
         used_cpus >= FULL_SHARE * len(usable) if waited_share is None else waited_share >= PRESSURE_SPEAKS

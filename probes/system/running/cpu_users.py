@@ -108,15 +108,14 @@ class CpuUsers:
         """Return the time from the first look to the last."""
         return self._last.uptime_s - self._first.uptime_s if self._first and self._last else 0.0
 
-    @property
-    def used_cpus(self) -> float | None:
-        """Return how many CPUs were busy on average, with what came and went between two looks; None: not known."""
-        return _total_busy_cpus(self._first_times, self._last_times)
+    def used_cpus(self, usable: frozenset[int], *, since_last_look: bool = False) -> float | None:
+        """Return how many of the usable CPUs were busy on average, with what came and went between two looks.
 
-    @property
-    def used_cpus_of_last_look(self) -> float | None:
-        """As `used_cpus`, since the look before the last."""
-        return _total_busy_cpus(self._times_before_last, self._last_times)
+        Since the first look, or the one before the last. None: not known.
+        """
+        before = self._times_before_last if since_last_look else self._first_times
+        idle = _idle_shares_by_cpu(before, self._last_times)
+        return sum(1.0 - idle[cpu] for cpu in idle.keys() & usable) if idle else None
 
     def is_running(self, process: BusyProcess) -> bool:
         """Return whether the last look saw it."""
@@ -165,11 +164,6 @@ def find_shared_cpus(
                 )
             )
     return sorted(shared_sets, key=lambda shared: -shared.used_cpus / len(shared.cpus))
-
-
-def _total_busy_cpus(before: Mapping[int, CpuTimes], after: Mapping[int, CpuTimes]) -> float | None:
-    idle = _idle_shares_by_cpu(before, after)
-    return sum(1.0 - share for share in idle.values()) if idle else None
 
 
 def _idle_shares_by_cpu(before: Mapping[int, CpuTimes], after: Mapping[int, CpuTimes]) -> dict[int, float]:

@@ -131,7 +131,8 @@ def test_no_job_named_the_answer_is_the_host_s(
     commands = [command for remedy in finding.remedy for command in remedy.commands]
     assert (finding.severity, finding.answers) == (severity, True)
     assert (commands[:1] or [None]) == [first_command]
-    assert users.used_cpus == pytest.approx(1.0)  # CPU 0, of which the processes know no more than they
+    assert users.used_cpus(USABLE) == pytest.approx(1.0)  # CPU 0 alone is busy, whatever the processes say
+    assert users.used_cpus(frozenset({1, 2})) == 0.0  # a container may not use CPU 0
 
 
 def test_what_has_ended_is_given_no_command(busy_host: BusyHost) -> None:
