@@ -46,5 +46,6 @@ async def test_both_sides_are_measured_where_they_were_put(
     assert set(cpu_sets) == {place.near, place.far}
     assert set(verdicts) == {"disk-randread-4k-qd1", "disk-read-1m-qd8"}
     assert {b.variant for b in run.of(ev.Block)} <= {locality.DISK_NEAR, locality.DISK_FAR}
-    assert all(verdicts.values())  # whatever they say: in nine seconds a busy disk may leave a load unmeasured
+    # whatever they say: in nine seconds a busy disk may leave a load unmeasured
+    assert all(verdicts.values())
     assert not list(tmp_path.iterdir())
