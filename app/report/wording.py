@@ -118,10 +118,6 @@ def verdicts_that_may_miss(session: RunSession) -> list[ev.RunVerdict]:
     return sorted(limited, key=lambda v: v.smallest_effect or 0.0, reverse=True)
 
 
-def _missable_shares(verdicts: Iterable[ev.RunVerdict]) -> list[float]:
-    return [v.smallest_effect for v in verdicts if v.smallest_effect and not v.control and may_miss_effect(v)]
-
-
 def emulation_text(subject: str) -> str:
     return f"{subject}'s CPU is emulated (QEMU without KVM): no figure here is that of a real machine"
 
@@ -129,7 +125,7 @@ def emulation_text(subject: str) -> str:
 def missable_text_of_loads(session: RunSession, verdicts: Iterable[ev.RunVerdict]) -> str:
     """Return `a difference below 3.3 % could be missed`; where the loads differ much, of the surest and of the least
     sure one. Empty where none says it."""
-    limited = [v for v in verdicts if _missable_shares((v,))]
+    limited = [v for v in verdicts if v.smallest_effect and not v.control and may_miss_effect(v)]
     if not limited:
         return ""
     least, most = (choose(limited, key=lambda v: v.smallest_effect or 0.0) for choose in (min, max))

@@ -123,7 +123,7 @@ def _emit_answers(
     if not about_job:
         run.emit_finding(host_finding(run.host, users, usable.cpus, waited_share))
     if watch is not None and watch.uses:
-        job = msgspec.structs.replace(watch.watched_job(), was_named=about_job)
+        job = msgspec.structs.replace(watch.watched_job(waited_share), was_named=about_job)
         for finding in cpuwatch_findings(run.host, usable, job, watch.uses, expect):
             run.emit_finding(finding)
     for finding in shared_cpus_findings(run.host, users.find_shared_cpus(usable.cpus)):
@@ -157,7 +157,6 @@ class _JobWatch:
         self._run, self._users, self._first = run, users, first
         self._target = _with_start_ticks(target, first)
         self._began_s = run.clock.now()
-        self._waited_s = read_pressure_s(run.host, "cpu")
         self._quotas = find_job_quotas(run.host, self._target)
         self.uses: list[JobUse] = []
         self.end_reason = ""
@@ -195,12 +194,10 @@ class _JobWatch:
             step.report_progress(f"{label}: {used}", left, 1 - left / seconds)
             before = after
 
-    def watched_job(self) -> WatchedJob:
-        """Return what was watched, with the waits and the quotas of the time until now."""
-        host = self._run.host
-        share = _pressure_share(self._waited_s, read_pressure_s(host, "cpu"), self._elapsed_s)
-        now = (quota_counts_since(host, quota) for quota in self._quotas)
-        job = _watched_job(self._target, self._first, share)
+    def watched_job(self, waited_share: float | None) -> WatchedJob:
+        """Return what was watched, with the quotas of the time until now."""
+        now = (quota_counts_since(self._run.host, quota) for quota in self._quotas)
+        job = _watched_job(self._target, self._first, waited_share)
         words = f"{job.words} ({self.end_reason})" if self.end_reason else job.words
         quotas = tuple(quota for quota in now if quota is not None)
         return msgspec.structs.replace(job, quotas=quotas, words=words, has_ended=bool(self.end_reason))

@@ -107,7 +107,7 @@ def host_finding(host: Host, users: CpuUsers, usable: frozenset[int], waited_sha
             *(program.evidence for program in programs[:MAX_ROWS]),
             *((SAYS.evidence("rest", cpus=f"{rest_cpus:.2f}"),) if rest_cpus >= MIN_REST_CPUS else ()),
         ],
-        remedy=_remedies_for_full_cpus(host, users, programs, used_cpus) if is_full else (),
+        remedy=_remedies_for_full_cpus(host, users, ranked, used_cpus) if is_full else (),
     )
 
 
@@ -131,15 +131,14 @@ def _largest_program_texts(users: Sequence[CpuUser]) -> list[str]:
 
 
 def _remedies_for_full_cpus(
-    host: Host, users: CpuUsers, programs: Sequence[ProgramUse], used_cpus: float
+    host: Host, users: CpuUsers, ranked: Sequence[CpuUser], used_cpus: float
 ) -> tuple[Remedy, ...]:
     """Lower priority for the process, else for the user, that used half of it alone."""
     half_cpus = used_cpus / 2
-    for program in programs[:1]:
-        process = program.users[0].process
-        if process.rate >= half_cpus and users.is_running(process):
-            return (priority.process_priority_remedy(host, process.pid, process.label),)
-    by_owner = _rates_by_owner([user for program in programs for user in program.users])
+    process = ranked[0].process if ranked else None
+    if process is not None and process.rate >= half_cpus and users.is_running(process):
+        return (priority.process_priority_remedy(host, process.pid, process.label),)
+    by_owner = _rates_by_owner(ranked)
     owner = next(iter(by_owner), "")
     if owner not in ("", "root") and by_owner[owner] >= half_cpus:
         return (priority.user_priority_remedy(owner),)

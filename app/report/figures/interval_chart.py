@@ -145,9 +145,8 @@ def axis_line(width: int, scale: LogScale) -> Line:
     center = scale.cell_of(1.0, width)
     signs[center] = "1"
     left, right = format_factor(1 / scale.low), format_factor(scale.high)
-    if width < NARROW and not place_words(
-        center + 2, "▸ faster"
-    ):  # one word at least says which side is which
+    # one word at least says which side is which
+    if width < NARROW and not place_words(center + 2, "▸ faster"):
         place_words(center - 9, "slower ◂")
     place_words(0, left)  # else a number on each side before any word
     place_words(width - len(right), right)

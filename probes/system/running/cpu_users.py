@@ -12,7 +12,7 @@ from hostdx.probes.cpu_list import format_cpu_list, parse_cpu_list
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.processor.cpu_times import CpuTimes, read_cpu_times
 from hostdx.probes.system.running.allowed import listed_in_status
-from hostdx.probes.system.running.culprit import BusyProcess, rank_commands
+from hostdx.probes.system.running.culprit import BusyProcess, measure_process_use
 from hostdx.probes.system.running.processes import (
     ProcessTable,
     own_process_family,
@@ -82,8 +82,7 @@ class CpuUsers:
             self._first, self._first_times = table, self._last_times
         else:
             between_s = table.uptime_s - self._last.uptime_s
-            commands = rank_commands(self._last, table, "cpu", self.own_pids)
-            users = [process for processes in commands for process in processes if process.rate > 0.0]
+            users = measure_process_use(self._last, table, "cpu", self.own_pids)
             for number, process in enumerate(sorted(users, key=lambda process: -process.rate)):
                 if not table.processes[process.pid].kernel_thread:
                     self._add_use(process, between_s, read_allowed=number < MAX_ASKED)

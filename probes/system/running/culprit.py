@@ -59,7 +59,7 @@ def find_dominant_process(
     `raised_floor` (a
     twentieth of a CPU, or 64 KiB/s) and a quarter of what all others used, or where it cannot be read.
     """
-    everybody = list(_process_use(before, after, resource, own_pids))
+    everybody = list(measure_process_use(before, after, resource, own_pids))
     people = [user for user in everybody if not after.processes[user.pid].kernel_thread]
     asked = people if _rank_above_floor(people, resource, raised_floor) else everybody
     busiest = next(iter(_rank_above_floor(asked, resource, raised_floor)), None)
@@ -77,7 +77,8 @@ def used_quarter_of_total(
 ) -> bool:
     """Return whether the process used a quarter of what all outside `own_pids` used in between."""
     rates = {
-        (user.pid, user.start_ticks): user.rate for user in _process_use(before, after, resource, own_pids)
+        (user.pid, user.start_ticks): user.rate
+        for user in measure_process_use(before, after, resource, own_pids)
     }
     return rates.get((process.pid, process.start_ticks), 0.0) >= NAMED_SHARE * sum(rates.values()) > 0
 
@@ -143,7 +144,7 @@ def _groups_and_total_by(
     """By each key of a process what those with it used together, and what all used. Without the kernel's threads."""
     groups: dict[str, BusyGroup] = {}
     total = 0.0
-    for user in _process_use(before, after, "cpu", own_pids):
+    for user in measure_process_use(before, after, "cpu", own_pids):
         if after.processes[user.pid].kernel_thread:
             continue
         total += user.rate
@@ -170,7 +171,7 @@ def rank_processes(
     raised_floor: float | None = None,
 ) -> list[BusyProcess]:
     """As `find_dominant_process`, all that used `raised_floor`: who used most first."""
-    return _rank_above_floor(_process_use(before, after, resource, own_pids), resource, raised_floor)
+    return _rank_above_floor(measure_process_use(before, after, resource, own_pids), resource, raised_floor)
 
 
 def _rank_above_floor(
@@ -186,14 +187,15 @@ def rank_commands(
 ) -> list[list[BusyProcess]]:
     """Return the processes of each command that used something; the command whose processes used most comes first."""
     commands: defaultdict[str, list[BusyProcess]] = defaultdict(list)
-    for user in _process_use(before, after, resource, own_pids):
+    for user in measure_process_use(before, after, resource, own_pids):
         commands[user.name].append(user)
     return sorted(commands.values(), key=lambda users: -sum(user.rate for user in users))
 
 
-def _process_use(
+def measure_process_use(
     before: ProcessTable, after: ProcessTable, resource: Resource, own_pids: frozenset[int]
 ) -> Iterator[BusyProcess]:
+    """Yield each process that used something between the two looks, however little, but our own."""
     between_s = max(after.uptime_s - before.uptime_s, 0.01)
     all_cpus = between_s * after.cpus if after.cpus else float("inf")
     inherited = _reaped_use_by_reaper(before, after)
@@ -254,7 +256,7 @@ def others_cpus_and_io_rate(
     rates = {
         resource: sum(
             user.rate
-            for user in _process_use(before, after, resource, own_pids)
+            for user in measure_process_use(before, after, resource, own_pids)
             if not after.processes[user.pid].kernel_thread
         )
         for resource in resources

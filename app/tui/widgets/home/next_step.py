@@ -4,7 +4,7 @@ from hostdx.app.terminal.glyphs import SIGNS, clean_text
 from hostdx.app.terminal.lines import Line, crop_line, frame_rows
 from hostdx.app.tui.questions import list_questions
 from hostdx.app.tui.widgets.home.live_line import SPEAKS
-from hostdx.app.tui.widgets.home.scenario_list import RECENT_S, seconds_since
+from hostdx.app.tui.widgets.home.scenario_list import ran_recently
 from hostdx.app.tui.widgets.panel import Panel
 from hostdx.probes.units import count_noun
 
@@ -45,11 +45,11 @@ class NextStep(Panel):
         """How much of the time stands in NOW, and of the last minute among the suspects."""
         head: Line = [(f"▲ tasks wait for {resource} now: ", "warning")]
         checkup_words: Line = [("1", "key"), (" checks the whole host", "text")]
-        card = next(question.cards[0] for question in list_questions() if question.key == CPU_KEY)
-        last = self.shell.earlier_results.last.get(card.id)
         if resource != "a CPU":
             return [*head, ("1", "key"), (" shows who, and checks the whole host", "text")]
-        if last is None or seconds_since(last.wall) > RECENT_S:
+        card = next(question.cards[0] for question in list_questions() if question.key == CPU_KEY)
+        last = self.shell.earlier_results.last.get(card.id)
+        if last is None or not ran_recently(last):
             return [*head, ("press ", "text"), (CPU_KEY, "key"), (" to see who, ", "text"), *checkup_words]
         last_answer = f", it said at {clean_text(last.wall[11:16])}: {clean_text(last.result)}"
         return [

@@ -1,6 +1,5 @@
 """What is wrong? The complaints and the scenario that answers each, then the scenarios that answer none of them."""
 
-import math
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
@@ -47,8 +46,9 @@ class ComplaintEvidence(NamedTuple):
         if offer.blocked:
             return f"✗ {offer.blocked}", "unknown"
         ran = f"ran {_day_or_time(last.wall)}" if last is not None else ""
-        recent = last is not None and seconds_since(last.wall) < RECENT_S
-        if last is not None and recent and self.findings:  # what the run said came after the suspects
+        if (
+            last is not None and self.findings and ran_recently(last)
+        ):  # what the run said came after the suspects
             words = f"{SIGNS.get(last.weight, '?')} {ran}"
             return _join_if_fits(words, count_noun(len(self.findings), "suspect"), width), last.weight
         if self.findings:
@@ -67,12 +67,12 @@ def _day_or_time(wall: str) -> str:
     return clean_text(wall[11:16] if wall[:10] == f"{datetime.now(UTC):%F}" else wall[5:10])
 
 
-def seconds_since(wall: str) -> float:
-    """Since a recording's `2026-12-01T00:05:07Z`; infinite where it is no such time."""
+def ran_recently(answer: RecordedAnswer) -> bool:
+    """Return whether what the run said still counts; not where its `wall` is no time."""
     try:
-        return (datetime.now(UTC) - datetime.fromisoformat(wall)).total_seconds()
+        return (datetime.now(UTC) - datetime.fromisoformat(answer.wall)).total_seconds() <= RECENT_S
     except (ValueError, TypeError):
-        return math.inf
+        return False
 
 
 def _join_if_fits(first: str, second: str, width: int) -> str:
