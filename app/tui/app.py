@@ -73,6 +73,8 @@ def open_app(
         return shell.return_code or status or 0
     finally:
         gc.enable()
+        if shell is not None:
+            shell.close_rereading()
         if (last := shell.triage if shell is not None else child) is not None:
             last.close()
 

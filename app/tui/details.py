@@ -22,6 +22,7 @@ from hostdx.app.terminal.lines import (
     wrap_text,
 )
 from hostdx.app.tui.option_values import keeps_all_options, may_be_scenario_id
+from hostdx.probes.reading.process_stat import read_start_ticks
 from hostdx.scenarios.contract.events import ScenarioOffer
 from hostdx.scenarios.contract.finding import Finding, Remedy
 from hostdx.scenarios.contract.results.document import Toned, paragraph_of
@@ -91,7 +92,12 @@ PLACEHOLDER = "PID"
 
 def pid_to_measure(scenario: str, run: RunSession, host: RunSession) -> str:
     """The process that such a run is about: the one that was named for this run, else the one that a finding of triage
-    would have measured by it. Empty where nobody knows."""
+    would have measured by it. Empty where nobody knows, and where it has ended meanwhile."""
+    pid = _named_pid(scenario, run, host)
+    return pid if pid and read_start_ticks(int(pid)) is not None else ""
+
+
+def _named_pid(scenario: str, run: RunSession, host: RunSession) -> str:
     here = run.began is not None and host.began is not None and run.began.host == host.began.host
     pid_option = run.began.options.get("pid") if run.began is not None and here else None
     own = pid_option[0] if isinstance(pid_option, list) and pid_option else pid_option

@@ -11,7 +11,6 @@ from hostdx.probes.reading.process_stat import read_start_ticks
 from hostdx.scenarios.contract import card as cards
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.card import Card
-from hostdx.scenarios.contract.finding import Finding
 
 MAX_DIRECTORIES = 3
 MAX_DIGIT = 9  # complaints further down have no key
@@ -64,8 +63,10 @@ def fill_in_options(card: Card, session: RunSession, pulse: ev.Pulse | None) -> 
             return []  # it asks for what findings name by itself, and whether that can be measured
         others = list(dict.fromkeys((*suspects[:MAX_SUSPECTS], *mounted)))[:MAX_DIRECTORIES]
         return [f"--dir={path}" for path in (AT_HOME, *others)] if others else []
+    if card.process_option:
+        return []  # who uses the host is asked of the host as it is when the key is pressed, not as it was read
     for finding in session.worst_first:
-        if finding.prove == card.id and finding.prove_options and not _names_ended_process(card, finding):
+        if finding.prove == card.id and finding.prove_options:
             return list(finding.prove_options)
     # the picker asks: nothing is proposed for a trim, which cannot be undone
     if card.directories != "busiest":
@@ -77,14 +78,17 @@ def fill_in_options(card: Card, session: RunSession, pulse: ev.Pulse | None) -> 
     return [f"--dir={first}"] if first not in ("", "/") else []
 
 
-def _names_ended_process(card: Card, finding: Finding) -> bool:
-    """Return whether it names a process of this host that has ended meanwhile: then the busiest is measured."""
-    words = finding.prove_options
-    values = dict(zip(words[::2], words[1::2], strict=False))
+def without_ended_process(card: Card, options: Sequence[str]) -> Sequence[str]:
+    """Return the options, or none where they name a process of this host that has ended meanwhile: then the plan is
+    about the whole host, and is no dead end."""
+    values = dict(zip(options[::2], options[1::2], strict=False))
     pid, started = (
         parse_unsigned(values.get(f"--{name}", "")) for name in (card.process_option, card.start_option)
     )
-    return pid is not None and started is not None and read_start_ticks(pid) != started
+    if not card.process_option or pid is None:
+        return options
+    start_ticks = read_start_ticks(pid)
+    return options if start_ticks is not None and started in (None, start_ticks) else ()
 
 
 def _busiest_mount(session: RunSession, pulse: ev.Pulse | None) -> str:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from hostdx.app.undo.change_report import UndoneChange
 
 RECENT_S = 30  # a run under way writes a pulse every second
+LAST_MINUTE_S = 60.0  # which triage speaks of
 STOP_AGAIN_S = (
     5.0  # by the palette, whose keys take the question away; by its key as long as the question stands
 )
@@ -57,6 +58,12 @@ class ShellBase(App[int]):
         self.earlier_results = EarlierResults()
         self._asked_for = -1  # ended recordings, when `known` was asked for
         self.watches_host = False  # the home screen asks children for what it shows
+        self._rereading: EventChild | None = None  # of triage, whose end is waited for
+        self._host_read_s, self._asked_programs = (
+            time.monotonic(),
+            False,
+        )  # when triage was asked last, and how
+        self._own_run_ended_at = 0.0  # the clock's time, of the newest recording that has ended; 0: none
         self._runner: subprocess.Popen[bytes] | None = None
         self._stop_asked = -STOP_AGAIN_S
         self.answered_message = ""  # the line that stood on the screen when the last key was pressed
@@ -122,12 +129,15 @@ class ShellBase(App[int]):
         self.recorded = len(names)
         self.running, self.running_words = None, ""
         recent = []
+        newest = 0.0
         for name in names:
             try:
-                if time.time() - (directory / name).stat().st_mtime < RECENT_S:
-                    recent.append(name)
+                written = (directory / name).stat().st_mtime
             except OSError:
                 continue
+            newest = max(newest, written)
+            if time.time() - written < RECENT_S:
+                recent.append(name)
         for name in sorted(recent, reverse=True)[:3]:
             recording = recordings.examine_recording(directory / name)
             if recording.state == "running":
@@ -141,6 +151,7 @@ class ShellBase(App[int]):
                 self.running_words = f"{clean_text(recording.scenario)}, {until}"
                 self.recorded -= 1
                 break
+        self._own_run_ended_at = newest if self.running is None else 0.0
         if self.watches_host and self.recorded != self._asked_for:
             self._asked_for = self.recorded
             self._read_earlier_results()
@@ -166,9 +177,52 @@ class ShellBase(App[int]):
         if self.triage is not None:
             self.findings_before = frozenset(self.triage.session.findings)
             self.triage.close()
+        self.close_rereading()
         options = ["--programs"] if programs else []
         self.triage = EventChild([*launch.HOSTDX, "triage", *options, "--events", "-"])
+        self._host_read_s, self._asked_programs = time.monotonic(), programs
         self.watch_triage()
+
+    @property
+    def own_run_ended_s(self) -> float | None:
+        """Seconds from the end of a run of hostdx to the reading of the host, whose last minute has that run in it.
+
+        None where the reading has nothing of a run.
+        """
+        read_at = time.time() - self.host_reading_age_s
+        before_s = read_at - self._own_run_ended_at
+        return before_s if 0.0 <= before_s < LAST_MINUTE_S else None
+
+    @property
+    def host_reading_age_s(self) -> float:
+        return time.monotonic() - self._host_read_s
+
+    def reread_host_if_old(self, max_age_s: float) -> None:
+        """Triage once more where it told longer ago; what it told stays on the screen until the new reading has ended.
+
+        Programs are not asked again without a key, because one may wake a disk: then the reading keeps its age.
+        """
+        is_busy = self.triage is None or not self.triage.ended or self._rereading is not None
+        if is_busy or self._asked_programs or not self.watches_host or self.host_reading_age_s < max_age_s:
+            return
+        child = self._rereading = EventChild([*launch.HOSTDX, "triage", "--events", "-"])
+        begin_s = time.monotonic()
+
+        def take_change() -> None:
+            if not child.ended:
+                return
+            self._rereading = None
+            self._host_read_s = begin_s
+            if not child.error:
+                self.triage = child
+                self.draw()
+
+        child.follow(take_change)
+
+    def close_rereading(self) -> None:
+        if self._rereading is not None:
+            self._rereading.close()
+            self._rereading = None
 
     # Opening
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 TICK_S = 0.25
 NOTICED_S = 10.0  # of a run, from which on its end is told
 PULSES = 24  # kept for the home screen
+SETTLED_PULSES = 2
 STARTED_S = 0.3  # after the first event: what can wait until the first screen stands
 FOLD_AHEAD_S = 0.05  # of a tick, while nothing moves: so that every later jump is quick
 COALESCE_S = 0.04  # triage's events come by the dozen within milliseconds,
@@ -98,6 +99,8 @@ class Shell(KeysFromKeymap, ShellBase):
         self.lists_recordings = False  # opens on the list, over the home screen
         self.first_screen: tuple[str, Path] | None = None  # a feature's, on this folder
         self.pulses: deque[Pulse] = deque(maxlen=PULSES)  # the last ones
+        # since home is seen, without the first, whose load is that of home itself: what lasts stands in both
+        self.settled_pulses: deque[Pulse] = deque(maxlen=SETTLED_PULSES)
         # since the host was read: what is proposed does not flip with each
         self.first_pulse: Pulse | None = None
 
@@ -204,10 +207,9 @@ class Shell(KeysFromKeymap, ShellBase):
         child = self.triage
         assert child is not None
         loop = asyncio.get_running_loop()
-        descriptor = child.fileno()
 
-        def read_events() -> None:
-            if child.poll() and not self._draw_soon:
+        def take_change() -> None:
+            if not self._draw_soon:
                 self._draw_soon = True
                 due = self._drawn + DRAWN_EVERY_S - loop.time()
                 if child.session.offers and not self._offered:  # what can be chosen is waited for
@@ -220,9 +222,7 @@ class Shell(KeysFromKeymap, ShellBase):
             self._drawn = loop.time()
             self.draw()
 
-        # while it is still open: a closed descriptor cannot be removed any more
-        child.before_close = lambda: loop.remove_reader(descriptor)
-        loop.add_reader(descriptor, read_events)
+        child.follow(take_change)
 
     def _advance_and_poll_feed(self) -> None:
         self._ticks += 1

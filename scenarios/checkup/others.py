@@ -43,6 +43,8 @@ SAYS = finding_texts("checkup")
 FIRST_S, BETWEEN_S = 2.0, 1.0  # how long a look takes
 WAITED = 0.25  # of the time that tasks waited: as much as makes a job a third slower
 USED = 0.75  # of all CPUs, where the kernel does not say who waited
+FULL = 0.9  # of all CPUs, where nobody waits: what starts now does
+MIN_LOSS_OF_FULL = 0.25  # of the speed of what starts on full CPUs; a half beside one other task a CPU
 BUSY = 0.8  # of the time that a disk had something to do,
 PRESSED = 0.5  # where the kernel says besides that tasks waited for one
 MAX_NAMED_USERS = 3
@@ -105,6 +107,10 @@ class HostUseSampler:
         step = raise_quota_remedy(self._run.host, worst.folder).as_step
         return [_cause_item(words, step, worst.stopped_share, about)]
 
+    @property
+    def are_cpus_full(self) -> bool:
+        return self._lasting_cause(self._full_cpus_cause) is not None
+
     def items(self, undecided: Sequence[str]) -> list[Item]:
         """Causes, the CPUs first; `undecided`: the suspects that stayed undecided beside them."""
         if not self.gaps:
@@ -132,9 +138,10 @@ class HostUseSampler:
     def _full_cpus_cause(self, gaps: Sequence[HostUse]) -> Item | None:
         pressures = [gap.rates.psi_cpu for gap in gaps if gap.rates.psi_cpu is not None]
         cpus, used = gaps[-1].cpus, fmean(gap.used_cpus for gap in gaps)
-        if not cpus or used < 0.5 * cpus or (pressures and fmean(pressures) < WAITED):
-            return None  # tasks that wait for a quota wait on an idle host, too
-        if not pressures and used < USED * cpus:
+        waited = fmean(pressures) if pressures else 0.0
+        # tasks that wait for a quota wait on an idle host, too; as many busy tasks as CPUs wait for nobody
+        waits, is_full = waited >= WAITED and used >= 0.5 * cpus, used >= (FULL if pressures else USED) * cpus
+        if not cpus or not (waits or is_full):
             return None
         users = self._top_users(gaps, "cpu", NAMED_SHARE * used)
         user = users[0] if users else None
@@ -144,7 +151,7 @@ class HostUseSampler:
             users_text += SAYS.text("rest", cpus=f"{rest:.1f}", least=NAMED_SHARE)
         text_fields = {"cpus": f"{used:.1f}", "all": cpus, "who": users_text}
         words = (
-            SAYS.text("cpu", waited=fmean(pressures), **text_fields)
+            SAYS.text("cpu" if waits else "full", waited=waited, **text_fields)
             if pressures
             else SAYS.text("unpressed", **text_fields)
         )
@@ -154,7 +161,7 @@ class HostUseSampler:
             step = priority.process_priority_remedy(self._run.host, user.pids[0], user.name).as_step
         else:
             step = SAYS.remedy("unnamed", what="the CPUs", command="top -b -n 1 | head -n 20").as_step
-        return _cause_item(words, step, fmean(pressures) if pressures else 0.0, user=user)
+        return _cause_item(words, step, max(waited, MIN_LOSS_OF_FULL) if is_full else waited, user=user)
 
     def _crowded_cpus_cause(self, gaps: Sequence[HostUse]) -> Item | None:
         """Processes that are pinned together wait on a host that is idle by its totals."""

@@ -50,11 +50,25 @@ def item_of_outcome(
         seconds=round(outcome.seconds, 1),
         loss=_speed_loss(outcome) if state == "cause" else 0.0,
         recording=outcome.recording,
-        following=(*map(_first_remedy_step, proven_findings), *outcome.following)
-        if state not in ("cleared", "resolution")
-        else (),
+        following=(*map(_first_remedy_step, proven_findings), *_steps_after(state, outcome.following)),
         about=tuple(f.key for f in proven_findings),
     )
+
+
+def beside_full_cpus(item: Item) -> Item:
+    """Return the item with what a rating is worth that was made beside full CPUs; comparisons hold, both sides were."""
+    if item.state not in ("remark", "open"):
+        return item
+    return msgspec.structs.replace(item, words=item.words + SAYS.text("beside-full"))
+
+
+def _steps_after(state: State, steps: Sequence[SuggestedStep]) -> tuple[SuggestedStep, ...]:
+    """Nothing to do where nothing was found, and no change of the host where no cause was: what is not decided is
+    measured.
+    """
+    if state in ("cleared", "resolution"):
+        return ()
+    return tuple(step for step in steps if state == "cause" or step.command.startswith("hostdx "))
 
 
 def _first_remedy_step(finding: Finding) -> SuggestedStep:
@@ -172,9 +186,10 @@ def _state_and_words_of(scenario: Scenario, outcome: OtherRunOutcome) -> tuple[S
         return "remark", state_text("named")
     if judged and all(v.is_equal for v in judged):
         return "cleared", state_text("equal", _largest_difference_text(judged))
+    is_open = any(v.is_undecided for v in judged)
     if weight == "notice":
-        return "open", state_text("named")
-    if weight == "unknown" or any(v.is_undecided for v in judged):
+        return ("open" if is_open else "remark"), state_text("named")
+    if weight == "unknown" or is_open:
         return "open", state_text("undecided-part")
     return "cleared", state_text("cleared")
 

@@ -35,6 +35,7 @@ from hostdx.scenarios.checkup.parts import (
 )
 from hostdx.scenarios.checkup.ranking import (
     answer_finding,
+    beside_full_cpus,
     item_of_outcome,
     item_of_rule_finding,
     rank_items,
@@ -305,7 +306,10 @@ def _ordered_items(
         if item.state == "open" and item.scenario in scenarios
     ]
     watched = [item for item in items if item.scenario in scenarios and not scenarios[item.scenario].measures]
-    measured = [*others.items(open_ones), *(item for item in items if item not in watched)]
+    parts = [item for item in items if item not in watched]
+    if others.are_cpus_full:
+        parts = [beside_full_cpus(item) for item in parts]
+    measured = [*others.items(open_ones), *parts]
     ordered_items = [*watched, *others.quota_items(findings), *sorted(measured, key=lambda item: -item.loss)]
     return [
         *ordered_items,

@@ -52,8 +52,17 @@ class EventChild:
         self._fd = self._process.stdout.fileno()
         os.set_blocking(self._fd, False)
 
-    def fileno(self) -> int:
-        return self._fd
+    def follow(self, take_change: Callable[[], object]) -> None:
+        """Call `take_change` on the running loop whenever something has come, until the child ends or is closed."""
+        loop, descriptor = asyncio.get_running_loop(), self._fd
+
+        def read_events() -> None:
+            if self.poll():
+                take_change()
+
+        # while it is still open: a closed descriptor cannot be removed any more
+        self.before_close = lambda: loop.remove_reader(descriptor)
+        loop.add_reader(descriptor, read_events)
 
     def poll(self) -> bool:
         """Takes in what has come; True where anything changed."""

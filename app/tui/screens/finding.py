@@ -11,8 +11,10 @@ from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.confirmation import confirmation_options, trial_command
 from hostdx.app.terminal.invocation import command_to_paste
 from hostdx.app.tui.details import commands_text, finding_lines
+from hostdx.app.tui.questions import without_ended_process
 from hostdx.app.tui.screens.base import Base
 from hostdx.app.tui.widgets.reader import Reader
+from hostdx.scenarios.contract.card import card_of
 from hostdx.scenarios.contract.finding import Finding
 
 
@@ -42,7 +44,8 @@ class FindingScreen(Base):
         return True
 
     def action_prove(self) -> None:
-        self.shell.open_plan(self.finding.prove, confirmation_options(self.finding, self.session))
+        options = confirmation_options(self.finding, self.session)
+        self.shell.open_plan(self.finding.prove, without_ended_process(card_of(self.finding.prove), options))
 
     def action_copy_trial(self) -> None:
         """Copy it: what a setting is switched to comes from the keyboard only, for a finding may come from anybody's

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 
 from textual import events
@@ -30,6 +29,8 @@ ANSWERED = BOXED + 2  # rows of what a scenario answers
 MAX_ROWS = len(list_questions()) + 2  # with a scenario or two of a third party
 FIRST_PULSES = 2  # drawn at once: the first figures come soon, and the first one is of half a second
 REDRAWN_PULSES = 3  # then one drawing for so many pulses: each writes the whole line again, about 900 bytes
+REREAD_S = 60.0  # the age of what triage told, from which on it is asked again: it speaks of the last minute
+REREAD_ON_RETURN_S = 15.0
 WATCH_AFTER_S = 0.1  # the first screen comes first
 
 
@@ -129,7 +130,10 @@ class HomeScreen(Base):
         super().show()
 
     def on_screen_resume(self) -> None:
+        self._pulse_count = 0
+        self.shell.settled_pulses.clear()
         if self.shell.watches_host:
+            self.shell.reread_host_if_old(REREAD_ON_RETURN_S)
             self._soon = self.set_timer(WATCH_AFTER_S, self._watch_pulse)
 
     def on_screen_suspend(self) -> None:
@@ -150,23 +154,25 @@ class HomeScreen(Base):
         """The host's pulse, from a child: what it reads every few seconds costs a thousandth of a core."""
         self._stop_host_pulse()
         child = self._pulses = EventChild([*HOSTDX, "pulse", "--every", str(PULSE_S), "--events", "-"])
-        loop, descriptor = asyncio.get_running_loop(), child.fileno()
 
-        def read_pulse() -> None:
-            if child.poll() and child.session.pulses:
+        def take_change() -> None:
+            if child.session.pulses:
                 self._take_pulse(child.session.pulses[-1])
 
-        child.before_close = lambda: loop.remove_reader(descriptor)
-        loop.add_reader(descriptor, read_pulse)
+        child.follow(take_change)
 
     def _take_pulse(self, pulse: Pulse) -> None:
         shell = self.shell
         if shell.first_pulse is None:
             shell.first_pulse = pulse
         shell.pulses.append(pulse)
+        if self._pulse_count:
+            shell.settled_pulses.append(pulse)
         self._pulse_count += 1
+        shell.reread_host_if_old(REREAD_S)
         if self._pulse_count <= FIRST_PULSES or self._pulse_count % REDRAWN_PULSES == 0:
             self.query_one(LiveLine).redraw()
+            self.query_one(FindingsPanel).redraw()
             self.query_one(NextStep).redraw()
             self.query_one(ScenarioList).redraw()
             if self.query_one(NextStep).has_advice:

@@ -11,7 +11,7 @@ from hostdx.probes.system.pulse import HostRates
 from hostdx.probes.system.running.cpu_users import SharedCpus
 from hostdx.probes.system.running.culprit import BusyProcess
 from hostdx.scenarios.checkup.others import HostUse, HostUseSampler
-from hostdx.scenarios.checkup.ranking import answer_finding, rank_items
+from hostdx.scenarios.checkup.ranking import answer_finding, beside_full_cpus, rank_items
 from hostdx.scenarios.checkup.scenario import samples_of_event
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding
@@ -25,8 +25,9 @@ HOGS = (("hog", 71, 1.0), ("hog", 72, 0.9), ("sshd", 9, 0.01))
 WRITER = (("dd", 81, 2e8),)
 
 
-def make_gap(**more: object) -> HostUse:
-    return HostUse(msgspec.structs.replace(IDLE, **more), 2, 1.9, {"cpu": HOGS, "io": WRITER}, {71: "alice"})
+def make_gap(used_cpus: float = 1.9, **more: object) -> HostUse:
+    rates = msgspec.structs.replace(IDLE, **more)
+    return HostUse(rates, 2, used_cpus, {"cpu": HOGS, "io": WRITER}, {71: "alice"})
 
 
 def items_of(*gaps: HostUse) -> list[Item]:
@@ -44,6 +45,19 @@ def test_who_keeps_the_cpus_busy_is_a_cause_with_all_its_processes() -> None:
     assert any("hog" in command for command in item.following[0].all_commands)
 
 
+def test_as_many_busy_tasks_as_cpus_are_a_cause_though_none_waits() -> None:
+    """Two loops on two CPUs: a checkup said only that its own figures were too low."""
+    [item] = items_of(make_gap(psi_cpu=0.01))
+    assert item.state == "cause" and item.pid == 71 and item.loss > 0
+    assert "hog [71, 72]" in item.words and "2" in item.words
+    assert items_of(make_gap(1.7, psi_cpu=0.01)) == []
+
+
+def test_a_rating_beside_full_cpus_says_so_and_a_comparison_holds() -> None:
+    rated, compared = (Item(scenario="storage", state=s, words="the disk") for s in ("remark", "cleared"))
+    assert beside_full_cpus(rated).words != rated.words and beside_full_cpus(compared) == compared
+
+
 def test_what_was_measured_is_not_taken_back_when_it_ends() -> None:
     busy, idle = make_gap(psi_cpu=0.5), make_gap(psi_cpu=0.0)
     busy, idle = (msgspec.structs.replace(gap, used_cpus=cpus) for gap, cpus in ((busy, 1.3), (idle, 0.0)))
@@ -55,9 +69,9 @@ def test_what_was_measured_is_not_taken_back_when_it_ends() -> None:
 
 def test_a_disk_that_is_kept_busy_in_turns_is_a_cause_where_tasks_wait_for_it() -> None:
     """Writers that had to wait for busy CPUs, too, left it idle for a third of the time: nobody was named."""
-    (disk,) = items_of(make_gap(psi_cpu=0.1, psi_io=0.6, devices={"vda": (0.0, 5e8, 0.67)}))
+    (disk,) = items_of(make_gap(0.3, psi_cpu=0.1, psi_io=0.6, devices={"vda": (0.0, 5e8, 0.67)}))
     assert "dd [81]" in disk.words and "60 %" in disk.words
-    assert items_of(make_gap(psi_cpu=0.1, psi_io=None, devices={"vda": (0.0, 5e8, 0.67)})) == []
+    assert items_of(make_gap(0.3, psi_cpu=0.1, psi_io=None, devices={"vda": (0.0, 5e8, 0.67)})) == []
 
 
 @every_case(
@@ -70,12 +84,12 @@ def test_a_disk_that_is_kept_busy_in_turns_is_a_cause_where_tasks_wait_for_it() 
     ],
 )
 def test_an_idle_host_is_no_cause(more: dict[str, object]) -> None:
-    assert items_of(make_gap(**more)) == []
+    assert items_of(make_gap(0.3, **more)) == []
 
 
 def test_without_pressure_files_only_full_cpus_are_called() -> None:
     assert len(items_of(make_gap(psi_cpu=None))) == 1
-    assert items_of(msgspec.structs.replace(make_gap(psi_cpu=None), used_cpus=1.2)) == []
+    assert items_of(make_gap(1.2, psi_cpu=None)) == []
 
 
 @pytest.mark.parametrize(("stopped", "share"), [(90, 0.9), (3, None)])
@@ -139,7 +153,7 @@ def test_pinned_processes_that_share_a_cpu_are_a_cause_on_an_idle_host() -> None
         cpus=frozenset({1}), processes=(BusyProcess(71, "hog", 0.5), BusyProcess(72, "hog", 0.5)),
         used_cpus=1.0, idle_cpus=0.9, cpus_elsewhere=frozenset({0}),
     )  # fmt: skip
-    busy, idle = (msgspec.structs.replace(make_gap(psi_cpu=0.1), shared_cpus=s) for s in ((shared,), ()))
+    busy, idle = (msgspec.structs.replace(make_gap(0.3, psi_cpu=0.1), shared_cpus=s) for s in ((shared,), ()))
     [item] = items_of(busy, busy)
     assert item.state == "cause" and item.loss == 0.5
     assert "taskset -a -cp 0-1 71" in item.following[0].all_commands

@@ -19,12 +19,13 @@ from hostdx.app.terminal.lines import (
     wrap_text,
 )
 from hostdx.app.tui.widgets.picker import Picker, PickerRow
-from hostdx.probes.units import count_noun
+from hostdx.probes.units import count_noun, format_duration
 from hostdx.scenarios.contract.finding import LOUD, SEVERITIES, Finding, severity_count_text
 
 # how it is known, a column of wide screens
 WIDE = 92  # cells from which on words are written out
 _KNOWN = {"measured": "measured", "rule": "read", "hint": "a hint"}
+OLD_S = 90.0  # of a reading: from then on its age is said
 LEFT_OVER = "left over"  # the key of its row
 
 
@@ -142,11 +143,16 @@ class FindingsPanel(Picker):
             spoke, finding_count = sum(c.state == "spoke" for c in checks), len(session.findings)
             findings_text = "something" if finding_count <= spoke else f"{finding_count} things"
             self.note = [(f"{spoke} of {len(checks)} checks found {findings_text}{done}", "dim")]
+            if self.shell.left:
+                self.note.append(
+                    (f", and {count_noun(len(self.shell.left), 'change')} not undone", "critical")
+                )
             if session.ended is not None and (unread := self._count_readable_unread()):
                 words = f"{unread} not looked at: [f]" if width >= WIDE else f"{unread} unseen: [f]"
                 self.note += [("   ", "text"), *line_with_key_names(words, "unknown")]
             if session.began is not None:
                 self.note += [("   ", "text"), *self._programs_answered_or_key(width)]
+            self.note += self._age_or_own_run(width)
         if self._is_own_run:
             self.note = text_line(_count_by_severity(session), "dim")
         return super().draw(width, height)
@@ -156,6 +162,17 @@ class FindingsPanel(Picker):
             return f"? the host could not be read to the end: {self.shell.triage_error}"
         done = self._session().ended is not None
         return "✓ no rule found anything on this host" if done else "reading the host, about a second"
+
+    def _age_or_own_run(self, width: int) -> Line:
+        """What is said of the last minute is of the minute before the reading, and a run of ours may be part of it."""
+        session, age_s, own_s = self._session(), self.shell.host_reading_age_s, self.shell.own_run_ended_s
+        if not self.shell.watches_host or session.ended is None:
+            return []
+        if age_s >= OLD_S:
+            return text_line(f"   read {format_duration(age_s)} ago", "unknown")
+        if own_s is not None and width >= WIDE and session.findings:
+            return text_line(f"   a run of hostdx ended {own_s:.0f} s before", "dim")
+        return []
 
     def _count_readable_unread(self) -> int:
         from hostdx.app.report.unread import count_readable  # not for the first screen

@@ -1,7 +1,11 @@
 """The host at a glance in two lines, three where there is no room for the table: name, system, what it is made of."""
 
+from __future__ import annotations
+
 import re
 from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from hostdx.app.recordings.answers import unlisted_findings
 from hostdx.app.recordings.session import RunSession
@@ -10,6 +14,9 @@ from hostdx.app.terminal.lines import Line, cell_width, crop_line, shorten_middl
 from hostdx.app.tui.widgets.home.host_table import fact_words, missing_reason, value_words
 from hostdx.app.tui.widgets.panel import SessionPanel
 from hostdx.scenarios.contract.finding import LOUD
+
+if TYPE_CHECKING:
+    from hostdx.app.undo.change_report import UndoneChange
 
 _NOISE = re.compile(r"\((?:R|TM|C)\)|\bCPU\b|\bProcessor\b|\d+-Core\b|@.*$")
 TITLE = "hostdx  "
@@ -22,20 +29,27 @@ def _count_of_fact(session: RunSession, subject: str, name: str, word: str) -> s
     return "" if fact is None else f"{value_words(fact.value)} {word}{'' if fact.value == 1 else 's'}"
 
 
-def host_lines(session: RunSession, width: int) -> list[Line]:
-    """Two lines: which host this is; what it is made of and its worst finding. What says least gives way first."""
+def host_lines(session: RunSession, width: int, left: Sequence[UndoneChange] = ()) -> list[Line]:
+    """Two lines: which host this is; what it is made of and its worst finding. What says least gives way first.
+
+    `left`: what a killed run has left changed; it is worse than any finding.
+    """
     parts = text_line(_first_that_fits(_hardware_wordings(session), " · ", width), "dim")
     room = width - cell_width(parts) - 3
-    finding_line = _worst_finding_line(session, room) if room >= MIN_FINDING_CELLS else []
+    finding_line = _worst_finding_line(session, room, left) if room >= MIN_FINDING_CELLS else []
     return [
         _host_name_line(session, width),
         [*parts, ("   ", "text"), *finding_line] if finding_line else parts,
     ]
 
 
-def _worst_finding_line(session: RunSession, width: int) -> Line:
+def _worst_finding_line(session: RunSession, width: int, left: Sequence[UndoneChange]) -> Line:
     """Return sign and title of what speaks against the host most; empty while the host is read."""
     worst = next((f for f in unlisted_findings(session) if f.severity != "ok"), None)
+    if left:
+        from hostdx.app.undo.change_report import leftover_finding  # seldom needed
+
+        worst = leftover_finding(left)
     if worst is None:
         return [("✓ no rule found anything", "ok")] if session.ended is not None else []
     role = worst.severity if worst.severity in LOUD else "text"
@@ -163,7 +177,7 @@ class Headline(SessionPanel):
 
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()
-        first, *rest = host_lines(session, width - 2)
+        first, *rest = host_lines(session, width - 2, self.shell.left)
         rest += [devices_line(session, width - 2)] if height > 2 else []
         return [
             tinted_line([(" ", "text"), *first], width, "bar"),

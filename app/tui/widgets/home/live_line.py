@@ -14,6 +14,7 @@ PULSE_S = 3  # between two looks of the host: what each figure is of
 TRACE = 8  # pulses drawn
 STOLEN = 0.01  # a share of time that a hypervisor took
 WAITED = 0.33  # a share of waiting that makes a host slow
+FULL = 0.95  # of all CPUs: what starts now takes from the others
 SPEAKS = 0.10  # a share of waiting that a person notices, as triage has it
 
 
@@ -59,6 +60,11 @@ class LiveLine(SessionPanel):
     DEFAULT_CSS = "LiveLine { height: 1; }"
     ID = "live-line"
 
+    def _of_which_time(self) -> str:
+        """Home's own start or return is in the first pulse: two CPUs are half busy with it."""
+        own = "" if self.shell.settled_pulses or not self.shell.watches_host else ", hostdx's own start in it"
+        return f"of the last {PULSE_S} s{own}"
+
     def draw(self, width: int, height: int) -> list[Line]:
         framed = self.has_borders and height > 2
         if self.shell.pulses:
@@ -66,5 +72,5 @@ class LiveLine(SessionPanel):
         else:
             line = text_line("…" if self.shell.watches_host else "", "dim")
         if framed:
-            return frame_rows("NOW", [line], width, height, note=text_line(f"of the last {PULSE_S} s", "dim"))
+            return frame_rows("NOW", [line], width, height, note=text_line(self._of_which_time(), "dim"))
         return [[(NOW, "title"), *line]] if line[0][0] else [line]

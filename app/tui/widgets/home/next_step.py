@@ -3,7 +3,7 @@
 from hostdx.app.terminal.glyphs import SIGNS, clean_text
 from hostdx.app.terminal.lines import Line, crop_line, frame_rows
 from hostdx.app.tui.questions import list_questions
-from hostdx.app.tui.widgets.home.live_line import SPEAKS
+from hostdx.app.tui.widgets.home.live_line import FULL, SPEAKS
 from hostdx.app.tui.widgets.home.scenario_list import ran_recently
 from hostdx.app.tui.widgets.panel import Panel
 from hostdx.probes.units import count_noun
@@ -32,20 +32,34 @@ class NextStep(Panel):
     @property
     def has_advice(self) -> bool:
         """Return whether there is something to do now, so that a small screen has a line for it."""
-        return bool(self.shell.left) or self._longest_wait_share_and_resource()[0] >= SPEAKS
+        return (
+            bool(self.shell.left)
+            or self._longest_wait_share_and_resource()[0] >= SPEAKS
+            or self._are_cpus_full
+        )
 
     def _longest_wait_share_and_resource(self) -> tuple[float, str]:
-        """Return the share of the time that tasks wait, and for what."""
-        pulse = self.shell.latest_pulse
-        if pulse is None:
+        """Return the share of the time that tasks wait, and for what, as far as it lasts."""
+        pulses = self.shell.settled_pulses
+        if not pulses:
             return 0.0, ""
-        return max((pulse.psi_cpu or 0.0, "a CPU"), (pulse.psi_io or 0.0, "a disk"))
+        return max(
+            (min(p.psi_cpu or 0.0 for p in pulses), "a CPU"), (min(p.psi_io or 0.0 for p in pulses), "a disk")
+        )
+
+    @property
+    def _are_cpus_full(self) -> bool:
+        pulses = self.shell.settled_pulses
+        return bool(pulses) and min(p.cpu for p in pulses) >= FULL
 
     def _waiting_line(self, resource: str) -> Line:
-        """How much of the time stands in NOW, and of the last minute among the suspects."""
+        """How much of the time stands in NOW, and of the last minute among the suspects. No `resource`: all CPUs are
+        in use, and nobody waits for one."""
         head: Line = [(f"▲ tasks wait for {resource} now: ", "warning")]
+        if not resource:
+            head = [("· all CPUs are in use now: ", "notice")]
         checkup_words: Line = [("1", "key"), (" checks the whole host", "text")]
-        if resource != "a CPU":
+        if resource == "a disk":
             return [*head, ("1", "key"), (" shows who, and checks the whole host", "text")]
         card = next(question.cards[0] for question in list_questions() if question.key == CPU_KEY)
         last = self.shell.earlier_results.last.get(card.id)
@@ -68,6 +82,8 @@ class NextStep(Panel):
         share, resource = self._longest_wait_share_and_resource()
         if share >= SPEAKS:
             return self._waiting_line(resource)
+        if self._are_cpus_full:
+            return self._waiting_line("")
         loud = [f for f in self.shell.home_session().worst_first if f.severity in ("critical", "warning")]
         ways = [("Tab", "key"), (" and ", "text"), ("Enter", "key"), (" open it", "text")]
         if loud and self.shell.recorded:

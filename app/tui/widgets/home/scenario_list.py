@@ -10,6 +10,7 @@ from hostdx.app.terminal.glyphs import SIGNS, clean_text
 from hostdx.app.terminal.lines import Line, Span, cell_width, crop_line, fit_line, flow_parts
 from hostdx.app.tui.commands import EarlierResults, RecordedAnswer
 from hostdx.app.tui.questions import all_questions, list_questions, scenario_for
+from hostdx.app.tui.widgets.home.live_line import FULL, SPEAKS
 from hostdx.app.tui.widgets.picker import Picker, PickerRow
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract.card import Card, card_of
@@ -19,7 +20,6 @@ from hostdx.scenarios.contract.finding import LOUD, Finding
 ASKED = "?"  # begins the key of a question's row
 MAX_TEXT_LINES = 3  # lines of all that is said of one, from where on what was seen gives way
 MIN_EVIDENCE_CELLS = 20  # cells for what is known and how long it takes, else it gives way
-SPEAKS = 0.1  # of the time that somebody waits
 RECENT_S = 900.0  # since a run whose answer still counts
 NAME = 10  # cells of a scenario's id
 WORDS = max(len(question.words) for question in list_questions())
@@ -94,7 +94,10 @@ def collect_evidence(
     if pulse is not None and is_whole:
         waits = {"a CPU": pulse.psi_cpu, "a disk": pulse.psi_io, "memory": pulse.psi_memory}
         resource, most = max(waits.items(), key=lambda wait: wait[1] or 0.0)
-        busy = f"waits for {resource}" if most and most >= SPEAKS else ""
+        full = "all CPUs in use" if pulse.cpu >= FULL else ""
+        busy = f"waits for {resource}" if most and most >= SPEAKS else full
+    if pulse is not None and card.process_option:
+        busy = f"CPUs {pulse.cpu * 100:.0f} % in use"
     if pulse is not None and pulse.devices and card.directories == "compared" and not is_whole:
         name = max(pulse.devices, key=lambda n: (pulse.devices[n][2], n))
         busy = f"{clean_text(name)} {pulse.devices[name][2] * 100:.0f} % busy"
@@ -156,8 +159,12 @@ class ScenarioList(Picker):
         self.note = [("what is known · scenario · duration", "dim")]
         self._session = session
 
+    @property
+    def _settled_pulse(self) -> Pulse | None:
+        return self.shell.settled_pulses[-1] if self.shell.settled_pulses else None
+
     def build_rows(self) -> list[PickerRow]:
-        session, earlier_results, pulse = self._session(), self.shell.earlier_results, self.shell.latest_pulse
+        session, earlier_results, pulse = self._session(), self.shell.earlier_results, self._settled_pulse
         offers = {offer.id: offer for offer in session.offers}
         out, answering = [], set()
         for question in all_questions(session.offers):

@@ -1,5 +1,7 @@
 """The home screen, its pulse and the list of recordings."""
 
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -293,16 +295,80 @@ async def test_the_next_step_is_what_a_killed_run_left_then_what_is_waited_for(t
         def keys_of_step() -> list[str]:
             return [words for line in step.draw(114, 3) for words, role in line if role == "key"]
 
-        app.pulses.append(ev.Pulse(t=3.0, load1=3.1, cpu=1.0, psi_cpu=0.5, psi_io=0.0, psi_memory=0.0))
+        waiting = ev.Pulse(t=3.0, load1=3.1, cpu=1.0, psi_cpu=0.5, psi_io=0.0, psi_memory=0.0)
+        idle, full = (msgspec.structs.replace(waiting, psi_cpu=0.0, cpu=cpu) for cpu in (0.1, 1.0))
+        app.settled_pulses.extend([idle, waiting])
+        assert "6" not in keys_of_step()  # it does not last
+        app.settled_pulses.extend([full, full])  # as many loops as CPUs: nobody waits
+        assert keys_of_step() == ["6", "1"]
+        app.settled_pulses.extend([waiting, waiting])
         assert keys_of_step() == ["6", "1"]
         now = f"{datetime.now(UTC):%FT%TZ}"
         app.earlier_results = EarlierResults(last={"cpuwatch": RecordedAnswer("x", "2 of 2 CPUs", now)})
         assert keys_of_step() == ["1", "6"]  # it was asked just now
-        app.pulses.append(ev.Pulse(t=6.0, load1=3.1, cpu=0.1, psi_cpu=0.0, psi_io=0.5, psi_memory=0.0))
+        app.settled_pulses.extend([msgspec.structs.replace(idle, psi_io=0.5)] * 2)
         assert keys_of_step() == ["1"]
         app.left = [UndoneChange(title="scheduler of sda", state="open", would="write mq-deadline")]
         assert keys_of_step() == ["u"]
         await keys(pilot)
+
+
+class FakeReading:
+    """Triage as a child that ends when the test says so."""
+
+    def __init__(self, argv: list[str]) -> None:
+        self.argv, self.ended, self.error, self.session = argv, False, "", RunSession()
+        self.take_change: Callable[[], object] = lambda: None
+
+    def follow(self, take_change: Callable[[], object]) -> None:
+        self.take_change = take_change
+
+    def close(self) -> None:
+        self.ended = True
+
+    def end(self, error: str = "") -> None:
+        self.ended, self.error = True, error
+        self.take_change()
+
+
+async def test_what_triage_told_is_read_again_once_it_is_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readings: list[FakeReading] = []
+
+    def begin_reading(argv: list[str]) -> FakeReading:
+        readings.append(FakeReading(argv))
+        return readings[-1]
+
+    monkeypatch.setattr("hostdx.app.tui.requests.EventChild", begin_reading)
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
+        app.watches_host, first = True, app.triage
+        app.reread_host_if_old(60.0)
+        assert not readings
+        app.reread_host_if_old(0.0)
+        app.reread_host_if_old(0.0)  # one at a time
+        [failed] = readings
+        assert app.triage is first  # what it told stays on the screen meanwhile
+        failed.end("it was killed")
+        assert app.triage is first
+        app.reread_host_if_old(0.0)
+        second = readings[-1]
+        second.end()
+        assert app.triage is second and app.host_reading_age_s < 30.0
+        app.read_host(programs=True)
+        readings[-1].ended = True
+        count = len(readings)
+        app.reread_host_if_old(0.0)  # a program may wake a disk: only a key asks it
+        assert len(readings) == count
+        await settle(pilot)
+
+
+async def test_a_run_of_ours_in_the_last_minute_is_said(tmp_path: Path) -> None:
+    async with run_app(tmp_path, triage="triage") as (app, _):
+        assert app.own_run_ended_s is None
+        for ended_s_ago, is_said in ((20.0, True), (70.0, False), (-20.0, False)):
+            app._own_run_ended_at = time.time() - app.host_reading_age_s - ended_s_ago
+            assert (app.own_run_ended_s is not None) == is_said
 
 
 @both
@@ -320,7 +386,7 @@ async def test_no_all_clear_while_the_host_is_read_again(size: str, tmp_path: Pa
 async def test_a_small_screen_says_what_to_press_once_the_host_waits(tmp_path: Path) -> None:
     async with run_app(tmp_path, triage="triage") as (app, pilot):
         assert "NEXT STEP" not in grid(app)
-        app.pulses.append(
+        app.settled_pulses.append(
             ev.Pulse(t=3.0, load1=9.0, cpu=1.0, psi_cpu=0.9, psi_io=0.0, psi_memory=0.0, devices={})
         )
         app.draw()

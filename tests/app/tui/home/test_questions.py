@@ -12,7 +12,7 @@ from textual import events
 
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.tui.children.event_child import CommandOutcome
-from hostdx.app.tui.questions import fill_in_options, list_questions, scenario_for
+from hostdx.app.tui.questions import fill_in_options, list_questions, scenario_for, without_ended_process
 from hostdx.app.tui.screens.ask import AskScreen, Words
 from hostdx.app.tui.screens.before.directories import NONE_SUCH, PATH_HINT, DirectoriesScreen
 from hostdx.app.tui.screens.before.plan import PlanScreen
@@ -116,19 +116,27 @@ def test_what_a_finding_names_is_compared_with_the_usual_directory(
     ]
 
 
-def test_a_process_that_has_ended_is_not_proposed() -> None:
+def test_who_uses_the_host_is_asked_without_the_process_that_was_read_at_the_start() -> None:
     card = next(card for card in bundled_cards() if card.process_option)
+    options = options_of_process(os.getpid(), 1)
+    finding = Finding(id="x", severity="notice", title="x", prove=card.id, prove_options=options)
+    assert fill_in_options(card, host(finding=finding), None) == []
 
-    def proposed_options(pid: int, start_ticks: int) -> list[str]:
-        options = options_of_process(pid, start_ticks)
-        finding = Finding(id="x", severity="notice", title="x", prove=card.id, prove_options=options)
-        return fill_in_options(card, host(finding=finding), None)
 
+def test_a_finding_about_a_process_that_has_ended_opens_a_plan_without_it() -> None:
+    card = next(card for card in bundled_cards() if card.process_option)
     own_start = read_start_ticks(os.getpid())
     assert own_start is not None
-    assert proposed_options(os.getpid(), own_start) == [*options_of_process(os.getpid(), own_start)]
-    assert proposed_options(os.getpid(), own_start - 1) == []
-    assert proposed_options(1 << 30, own_start) == []
+    for pid, start_ticks, is_kept in (
+        (os.getpid(), own_start, True),
+        (os.getpid(), 0, True),  # when it began is not known
+        (os.getpid(), own_start - 1, False),
+        (1 << 30, own_start, False),
+        (1 << 30, 0, False),
+    ):
+        options = options_of_process(pid, start_ticks)
+        assert without_ended_process(card, options) == (options if is_kept else ())
+    assert without_ended_process(card_of("storage"), ("--dir=/a",)) == ("--dir=/a",)
 
 
 async def test_a_number_opens_the_plan_and_the_pulse_changes_one_line(
@@ -140,6 +148,7 @@ async def test_a_number_opens_the_plan_and_the_pulse_changes_one_line(
     )
     async with run_app(tmp_path, triage="triage", size="wide") as (app, pilot):
         app.pulses.append(make_pulse(io=0.22))
+        app.settled_pulses.append(make_pulse(io=0.22))
         app.draw()  # the next step has seen that tasks wait
         await settle(pilot)
         before = grid(app).splitlines()

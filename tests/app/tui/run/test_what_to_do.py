@@ -1,5 +1,6 @@
 """What a verdict advises stands on it at every size: on the smallest one the first command to paste."""
 
+import os
 import re
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -159,11 +160,15 @@ def run_on(host: str, finding: Finding | None = None, **options: Json) -> RunSes
 
 
 def test_a_process_that_is_known_is_not_asked_for() -> None:
-    waits = Finding(id="a.b", severity="notice", title="", prove="storage", prove_options=("--pid", "17"))
+    own, parent, gone = os.getpid(), os.getppid(), 1 << 30
+    waits = Finding(id="a.b", severity="notice", title="", prove="storage", prove_options=("--pid", str(own)))
     none, of_pid = run_on("h"), run_on("h", waits)
-    assert pid_to_measure("storage", none, of_pid) == "17" and pid_to_measure("numa", none, of_pid) == ""
-    assert pid_to_measure("storage", run_on("h", pid=[4]), of_pid) == "4"
-    assert pid_to_measure("storage", run_on("another", pid=[4]), none) == ""  # a number of another machine
+    assert pid_to_measure("storage", none, of_pid) == str(own) and pid_to_measure("numa", none, of_pid) == ""
+    assert pid_to_measure("storage", run_on("h", pid=[parent]), of_pid) == str(parent)
+    assert pid_to_measure("storage", run_on("h", pid=[gone]), of_pid) == ""  # it has ended
+    assert (
+        pid_to_measure("storage", run_on("another", pid=[parent]), none) == ""
+    )  # a number of another machine
     step = Remedy(title="", commands=("hostdx run storage --pid PID",))
     offer = msgspec.structs.replace(
         OFFER, options=(*OFFER.options, Option(name="pid", kind="integer", help=""))
