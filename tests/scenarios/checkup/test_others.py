@@ -54,8 +54,8 @@ def test_as_many_busy_tasks_as_cpus_are_a_cause_though_none_waits() -> None:
 
 
 def test_a_rating_beside_full_cpus_says_so_and_a_comparison_holds() -> None:
-    rated, compared = (Item(scenario="storage", state=s, words="the disk") for s in ("remark", "cleared"))
-    assert beside_full_cpus(rated).words != rated.words and beside_full_cpus(compared) == compared
+    rating, comparison = (Item(scenario="storage", state=s, words="the disk") for s in ("remark", "cleared"))
+    assert beside_full_cpus(rating).words != rating.words and beside_full_cpus(comparison) == comparison
 
 
 def test_what_was_measured_is_not_taken_back_when_it_ends() -> None:

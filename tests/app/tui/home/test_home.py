@@ -295,18 +295,20 @@ async def test_the_next_step_is_what_a_killed_run_left_then_what_is_waited_for(t
         def keys_of_step() -> list[str]:
             return [words for line in step.draw(114, 3) for words, role in line if role == "key"]
 
-        waiting = ev.Pulse(t=3.0, load1=3.1, cpu=1.0, psi_cpu=0.5, psi_io=0.0, psi_memory=0.0)
-        idle, full = (msgspec.structs.replace(waiting, psi_cpu=0.0, cpu=cpu) for cpu in (0.1, 1.0))
-        app.settled_pulses.extend([idle, waiting])
+        waiting_pulse = ev.Pulse(t=3.0, load1=3.1, cpu=1.0, psi_cpu=0.5, psi_io=0.0, psi_memory=0.0)
+        idle_pulse, full_pulse = (
+            msgspec.structs.replace(waiting_pulse, psi_cpu=0.0, cpu=cpu) for cpu in (0.1, 1.0)
+        )
+        app.settled_pulses.extend([idle_pulse, waiting_pulse])
         assert "6" not in keys_of_step()  # it does not last
-        app.settled_pulses.extend([full, full])  # as many loops as CPUs: nobody waits
+        app.settled_pulses.extend([full_pulse, full_pulse])  # as many loops as CPUs: nobody waits
         assert keys_of_step() == ["6", "1"]
-        app.settled_pulses.extend([waiting, waiting])
+        app.settled_pulses.extend([waiting_pulse, waiting_pulse])
         assert keys_of_step() == ["6", "1"]
         now = f"{datetime.now(UTC):%FT%TZ}"
         app.earlier_results = EarlierResults(last={"cpuwatch": RecordedAnswer("x", "2 of 2 CPUs", now)})
         assert keys_of_step() == ["1", "6"]  # it was asked just now
-        app.settled_pulses.extend([msgspec.structs.replace(idle, psi_io=0.5)] * 2)
+        app.settled_pulses.extend([msgspec.structs.replace(idle_pulse, psi_io=0.5)] * 2)
         assert keys_of_step() == ["1"]
         app.left = [UndoneChange(title="scheduler of sda", state="open", would="write mq-deadline")]
         assert keys_of_step() == ["u"]
@@ -342,19 +344,19 @@ async def test_what_triage_told_is_read_again_once_it_is_old(
 
     monkeypatch.setattr("hostdx.app.tui.requests.EventChild", begin_reading)
     async with run_app(tmp_path, triage="triage") as (app, pilot):
-        app.watches_host, first = True, app.triage
+        app.watches_host, shown_reading = True, app.triage
         app.reread_host_if_old(60.0)
         assert not readings
         app.reread_host_if_old(0.0)
         app.reread_host_if_old(0.0)  # one at a time
-        [failed] = readings
-        assert app.triage is first  # what it told stays on the screen meanwhile
-        failed.end("it was killed")
-        assert app.triage is first
+        [failed_reading] = readings
+        assert app.triage is shown_reading  # what it told stays on the screen meanwhile
+        failed_reading.end("it was killed")
+        assert app.triage is shown_reading
         app.reread_host_if_old(0.0)
-        second = readings[-1]
-        second.end()
-        assert app.triage is second and app.host_reading_age_s < 30.0
+        later_reading = readings[-1]
+        later_reading.end()
+        assert app.triage is later_reading and app.host_reading_age_s < 30.0
         app.read_host(programs=True)
         readings[-1].ended = True
         count = len(readings)
