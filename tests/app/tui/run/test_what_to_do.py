@@ -160,12 +160,12 @@ def run_on(host: str, finding: Finding | None = None, **options: Json) -> RunSes
 
 
 def test_a_process_that_is_known_is_not_asked_for() -> None:
-    own, parent, gone = os.getpid(), os.getppid(), 1 << 30
+    own, parent, unused_pid = os.getpid(), os.getppid(), 1 << 30
     waits = Finding(id="a.b", severity="notice", title="", prove="storage", prove_options=("--pid", str(own)))
     none, of_pid = run_on("h"), run_on("h", waits)
     assert pid_to_measure("storage", none, of_pid) == str(own) and pid_to_measure("numa", none, of_pid) == ""
     assert pid_to_measure("storage", run_on("h", pid=[parent]), of_pid) == str(parent)
-    assert pid_to_measure("storage", run_on("h", pid=[gone]), of_pid) == ""  # it has ended
+    assert pid_to_measure("storage", run_on("h", pid=[unused_pid]), of_pid) == ""  # it has ended
     assert (
         pid_to_measure("storage", run_on("another", pid=[parent]), none) == ""
     )  # a number of another machine
