@@ -1,6 +1,6 @@
 """A comparison as a document: what is slower on B and how sure that is, then what differs, then the method."""
 
-import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Literal
@@ -8,6 +8,7 @@ from typing import Literal
 from hostdx.app.report.figures.interval_chart import drawable_interval, is_drawable_value
 from hostdx.app.report.results.comparison_doubts import comparison_doubts, run_scatter_by_group
 from hostdx.app.report.results.result_parts import value_text
+from hostdx.app.report.wording import emulation_text
 from hostdx.probes.units import (
     count_noun,
     format_factor,
@@ -21,6 +22,7 @@ from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings, Rec
 from hostdx.scenarios.analysis.compare.differences import ComponentExperiment, Difference
 from hostdx.scenarios.analysis.compare.effects import (
     Effect,
+    certain_log_difference,
     detectable_text,
     direction_word,
     effect_name,
@@ -28,6 +30,8 @@ from hostdx.scenarios.analysis.compare.effects import (
     interval_text,
     is_cost_metric,
     is_different_in_these_runs,
+    is_shown_to_differ,
+    is_within_margin,
     ratio_text_with_interval,
 )
 from hostdx.scenarios.analysis.compare.odd import FAMILY_ERROR, MIN_EFFECT, MIN_RUNS, RunOutliers
@@ -94,11 +98,14 @@ def _caveat_words(result: ComparedRecordings) -> doc.Words:
             if attribution.word == "several"
             else []
         ),
-        *(["an emulated CPU"] if result.a.emulated or result.b.emulated else []),
     ]
-    if not result.effects or not caveats:
+    if not result.effects:
         return ()
-    return (doc.Strong(f"Before you conclude: {'; '.join(caveats)} (see Verdict)."),)
+    emulated = [name for name, side in (("A", result.a), ("B", result.b)) if side.emulated]
+    return (
+        *((doc.Strong(f"{emulation_text(' and '.join(emulated))}."),) if emulated else ()),
+        *((doc.Strong(f"Before you conclude: {'; '.join(caveats)} (see Verdict)."),) if caveats else ()),
+    )
 
 
 def _comparison_title(result: ComparedRecordings) -> str:
@@ -173,30 +180,31 @@ def _effects_sentence(result: ComparedRecordings) -> str:
 
 
 def _slower_and_faster_texts(judged: Sequence[Effect], noun: str) -> list[str]:
-    """Those that lost and those that gained, the largest of each."""
-    groups = ([e for e in judged if e.is_slower], [e for e in reversed(judged) if e.is_faster])
+    """Those that lost and those that gained, of each the one that differs most for certain."""
+    groups = ([e for e in judged if e.is_slower], [e for e in judged if e.is_faster])
     return [
-        f"{len(group)} of {len(judged)} {noun} {direction_word(group[0])}, most of all "
-        f"{effect_name(group[0])} ({ratio_text_with_interval(group[0])})"
+        f"{len(group)} of {len(judged)} {noun} {direction_word(group[0])}, most clearly "
+        f"{effect_name(clearest)} ({ratio_text_with_interval(clearest)})"
         for group in groups
         if group
+        for clearest in [max(group, key=certain_log_difference)]
     ]
 
 
 def _differs_here_text(judged: Sequence[Effect], *, is_more: bool) -> str:
-    """Return `7 more loads differ here, most of all delete a file (29 % slower here, one boot each)`."""
+    """Return `7 more loads differ here, most clearly delete a file (29 % slower here, one boot each)`."""
     differing_effects = [e for e in judged if is_different_in_these_runs(e)]
     if not differing_effects:
         return ""
     losses = [e for e in differing_effects if e.ratio < 1]
-    largest = max(losses or differing_effects, key=lambda e: abs(math.log(e.ratio)))
+    clearest = max(losses or differing_effects, key=certain_log_difference)
     loads = (
         f"{len(differing_effects)} more {'load differs' if len(differing_effects) == 1 else 'loads differ'}"
         if is_more
         else f"{len(differing_effects)} of {len(judged)} loads differ{'s' if len(differing_effects) == 1 else ''}"
     )
     ways = f"{len(losses)} slower, {len(differing_effects) - len(losses)} faster"
-    return f"{loads} here ({ways}), most of all {effect_name(largest)} ({effect_size_text(largest)})"
+    return f"{loads} here ({ways}), most clearly {effect_name(clearest)} ({effect_size_text(clearest)})"
 
 
 def _verdict_parts(result: ComparedRecordings) -> list[doc.Part]:
@@ -256,10 +264,7 @@ def _effect_parts(result: ComparedRecordings, *, max_rows: int | None = None) ->
     if not result.effects:
         return []
     wider = all(e.lower_bound for e in result.effects)
-    # what is decided is looked for among forty, then what differs here
-    ordered = sorted(result.effects, key=lambda e: (not e.is_different, not is_different_in_these_runs(e)))[
-        :max_rows
-    ]
+    ordered = sorted(result.effects, key=_place_in_table)[:max_rows]
     rows = [
         (
             effect_name(e),
@@ -274,14 +279,14 @@ def _effect_parts(result: ComparedRecordings, *, max_rows: int | None = None) ->
         "load",
         "A → B",
         "B against A",
-        f"95 % CI{' or wider' if wider else ''}",
+        f"95 % CI{', at least' if wider else ''}",
         "could be missed",
     )
     table = doc.Table(header, tuple(rows), frozenset({1}), frozenset({1, 3, 4})).without_empty_columns()
     bars = {
         n: doc.Bar(effect_name(e), e.ratio, drawable_interval(e.ci95), Word(e.verdict), effect_size_text(e))
         for n, e in enumerate(ordered)
-        if is_drawable_value(e.ratio)
+        if is_drawable_value(e.ratio) and rows[n][3] != "–"
     }
     left_out = len(result.effects) - len(ordered)
     rest = [doc.paragraph_of(f"{count_noun(left_out, 'more load')}: the whole comparison has them.")]
@@ -292,6 +297,17 @@ def _effect_parts(result: ComparedRecordings, *, max_rows: int | None = None) ->
         else table,
         *(rest if left_out else ()),
     ]
+
+
+def _place_in_table(effect: Effect) -> tuple[bool, bool, bool, float]:
+    """What is decided is looked for among forty: what differs, losses first, then what is the same, then the rest."""
+    is_different = is_shown_to_differ(effect)
+    return (
+        not effect.is_different,
+        not is_different and not (effect.is_equal or is_within_margin(effect)),
+        not is_different or effect.ratio >= 1,
+        -certain_log_difference(effect) if is_different else effect.ratio,
+    )
 
 
 def _value_texts_of_a_and_b(effect: Effect) -> tuple[str, str]:
@@ -305,19 +321,32 @@ def _geometric_mean_parts(result: ComparedRecordings) -> list[doc.Part]:
     if not means:
         return []
     scores = {e.key.workload for e in result.scores}
+    wider = all(e.lower_bound for e in means)
     rows = [
         (
             effect_name(e),
             str(e.loads),
             format_number(e.a) if e.key.workload in scores else "–",
             format_number(e.b) if e.key.workload in scores else "–",
-            effect_size_text(e),
-            interval_text(e),
+            _mean_size_text(e, result.effects),
+            interval_text(e, is_bound_explained=wider),
         )
         for e in means
     ]
-    header = ("geometric mean of", "loads", "A", "B", "B against A", "95 % CI")
+    header = ("geometric mean of", "loads", "A", "B", "B against A", f"95 % CI{', at least' if wider else ''}")
     return [doc.Table(header, tuple(rows), frozenset({1, 2, 3})).without_empty_columns()]
+
+
+def _mean_size_text(mean: Effect, load_effects: Sequence[Effect]) -> str:
+    """The size of the mean; where it shows no difference, also how many of its loads do: they cancel each other."""
+    text = effect_size_text(mean)
+    if is_shown_to_differ(mean):
+        return text
+    words = Counter(
+        direction_word(e) for e in load_effects if e.group == mean.key.workload and is_shown_to_differ(e)
+    )
+    counts = " and ".join(f"{count} {word}" for word, count in words.items())
+    return f"{text}; of its loads {counts}" if counts else text
 
 
 def _fact_difference_parts(result: ComparedRecordings, *, max_rows: int = MAX_FACTS) -> list[doc.Part]:

@@ -1,7 +1,6 @@
 """What a comparison does not know: too few runs, loads that are not alike, drift, disturbed groups."""
 
-from hostdx.app.report.wording import emulation_text
-from hostdx.probes.units import count_noun, format_factor, format_percent, join_names
+from hostdx.probes.units import count_noun, format_effect, format_factor, format_percent, join_names
 from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings
 from hostdx.scenarios.analysis.compare.effects import MAX_OTHERS_CPU
 
@@ -10,8 +9,7 @@ _MAX_SHOWN = 6
 
 
 def comparison_doubts(result: ComparedRecordings) -> list[str]:
-    emulated_sides = [name for name, side in (("A", result.a), ("B", result.b)) if side.emulated]
-    lines = [f"{emulation_text(' and '.join(emulated_sides))}."] if emulated_sides else []
+    lines: list[str] = []
     if result.one_boot:
         lines.append(
             "A and B were measured without a restart of the host between them: a kernel or firmware that was "
@@ -60,8 +58,8 @@ def _repetition_doubts(result: ComparedRecordings) -> list[str]:
     lines: list[str] = []
     if result.a.runs == result.b.runs == 1:
         unit = "boots" if result.a.boots else "runs"
-        usual = ", ".join(
-            f"{name} {format_percent(share)}" for name, share in run_scatter_by_group(result).items()
+        limits = ", ".join(
+            f"{name} {format_effect(ratio)}" for name, ratio in smallest_called_ratios(result).items()
         )
         spread = (
             "the spread inside the runs is a lower bound of the spread between runs"
@@ -70,8 +68,9 @@ def _repetition_doubts(result: ComparedRecordings) -> list[str]:
         )
         lines.append(
             f"One run each of A and B, so one order only: {spread}. "
-            "A load is called slower or faster only beyond what two runs "
-            f"of such a load usually differ by ({usual} from run to run). Three {unit} each would settle it."
+            f"Two such runs may differ by chance up to: {limits} (or by the same factor faster). Only a "
+            "load that differs by more is called slower or faster without “here”. "
+            f"Three {unit} each would settle it."
         )
     elif any(e.basis == "one side" for e in result.effects):
         few = "A" if result.a.boots < result.b.boots or result.a.runs < result.b.runs else "B"
@@ -99,6 +98,16 @@ def _disturbance_doubts(result: ComparedRecordings) -> list[str]:
                 f"{format_percent(side.disturbed / side.groups)} of the groups of {text} were disturbed and left out."
             )
     return lines
+
+
+def smallest_called_ratios(result: ComparedRecordings) -> dict[str, float]:
+    """By group of loads, B against A of the smallest loss that is called one, where runs were not repeated."""
+    ratios: dict[str, float] = {}
+    for effect in result.effects:
+        if effect.allowance and effect.smallest_effect is not None:
+            ratio = 1 / (1 + effect.smallest_effect)
+            ratios[effect.group] = max(ratio, ratios.get(effect.group, 0.0))
+    return ratios
 
 
 def run_scatter_by_group(result: ComparedRecordings) -> dict[str, float]:

@@ -248,6 +248,7 @@ def _welch_freedom(a: _LoadOnSide, b: _LoadOnSide) -> float:
 
 
 WIDEST = 100
+MAX_TOLD_SHARE = 1.0  # of an undecided load: what could be missed beyond a factor of two decides nothing
 
 
 def effect_name(effect: Effect) -> str:
@@ -321,6 +322,18 @@ def is_different_in_these_runs(effect: Effect) -> bool:
     return not (low <= others and high >= 1 / others) and not is_within_margin(effect)
 
 
+def is_shown_to_differ(effect: Effect) -> bool:
+    """True where A and B differ, for good or in these runs alone."""
+    return effect.is_different or is_different_in_these_runs(effect)
+
+
+def certain_log_difference(effect: Effect) -> float:
+    """Return the logarithm of the factor by which A and B differ at least: the end of the interval nearer to 1."""
+    if effect.ci95 is None:
+        return abs(math.log(effect.ratio)) - math.log1p(effect.smallest_effect or 0.0)
+    return min(abs(math.log(end)) if end > 0 else math.inf for end in effect.ci95)
+
+
 def is_within_margin(effect: Effect) -> bool:
     """True where the interval lies inside the margin, and only other boots could still move the effect out of it."""
     if not effect.is_undecided or not effect.lower_bound or effect.ci95 is None or effect.ci95[0] <= 0:
@@ -329,30 +342,36 @@ def is_within_margin(effect: Effect) -> bool:
 
 
 def interval_text(effect: Effect, *, is_bound_explained: bool = False) -> str:
-    """`26 to 42 % or wider` where its width is a lower bound, unless that is `is_bound_explained`
-    of all; no figures where it says nothing."""
+    """`26 to 42 %, at least` where its width is a lower bound, unless that is `is_bound_explained` of all.
+
+    A dash where it decides nothing.
+    """
     if effect.ci95 is None:
         return "–"
     low, high = effect.ci95
-    if max(high, 1 / low if low > 0 else math.inf) > WIDEST:
+    widest = max(high, 1 / low if low > 0 else math.inf)
+    if widest > 1 + MAX_TOLD_SHARE and effect.is_undecided and not is_different_in_these_runs(effect):
+        return "–"
+    if widest > WIDEST:
         return f"wider than a factor of {WIDEST}"
     text = metric_interval_text(effect.ci95, effect.ratio, effect.metric)
     # the size beside it names no direction
-    if not (effect.is_different or is_different_in_these_runs(effect) or low < 1 < high):
+    if not (is_shown_to_differ(effect) or low < 1 < high):
         text += f" {direction_word(effect)}"
-    return f"{text} or wider" if effect.lower_bound and not is_bound_explained else text
+    return f"{text}, at least" if effect.lower_bound and not is_bound_explained else text
 
 
 def detectable_text(effect: Effect) -> str:
-    """Return `below 12 %`: the differences that could be missed. A dash where the size says something itself."""
+    """Return `below 12 %`: the differences that could be missed. A dash where the size says something itself, and where
+    not even a difference of a factor of two would have been seen.
+    """
     share = effect.smallest_effect
     if (
         share is None
+        or share > MAX_TOLD_SHARE
         or not effect.is_undecided
         or is_within_margin(effect)
         or is_different_in_these_runs(effect)
     ):
         return "–"
-    if share > WIDEST:
-        return f"below {WIDEST} × and more"
     return f"below {smallest_seen_difference_text(share)}"

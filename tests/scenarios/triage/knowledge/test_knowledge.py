@@ -19,6 +19,7 @@ from hostdx.scenarios.triage.knowledge.bios import (
     vendor_of,
 )
 from hostdx.scenarios.triage.knowledge.differences import (
+    are_within_tolerance,
     component_named,
     fact_influence_of,
     load_components,
@@ -230,6 +231,9 @@ DIFFERENCE_ROWS = [
     ("package/linux-image", "packages"),
     ("packages/others", "other packages"),
     ("sysctl/vm.swappiness", "settings"),
+    ("sysctl/net.core.rmem_max", "settings"),
+    ("sysctl/kernel.numa_balancing", "settings"),
+    ("tuned/profile", "settings"),
     ("security/selinux", "security modules"),
     ("cgroup/cpu", "limits"),
     ("nic:eth0/driver", "network"),
@@ -249,6 +253,13 @@ def test_every_difference_is_sourced_and_has_a_row() -> None:
         assert all(component_named(name) for name in pattern.components)
     names = {component.name for component in load_components().entries}
     assert all(set(component.along) <= names for component in load_components().entries)
+
+
+def test_a_setting_that_moves_no_load_has_no_figure() -> None:
+    for name in ("fs.inotify.max_user_watches", "kernel.pid_max", "vm.max_map_count", "fs.protected_symlinks"):
+        assert fact_influence_of(f"sysctl/{name}") is None
+    assert are_within_tolerance("sysctl/fs.inotify.max_user_watches", (22812, 22009))
+    assert not are_within_tolerance("sysctl/fs.inotify.max_user_watches", (22812, 524288))
 
 
 LOAD_ROWS = [
