@@ -43,12 +43,14 @@ def summary_lines(session: RunSession, recording: Path | None, width: int = WIDE
     """Lines of at most `width` cells, but for a command, which is to be copied."""
     ended = session.ended
     lines: list[Line] = []
+    title = ""
     if ended is None or ended.status in ("done", "interrupted"):
         headline = find_headline_answer(session)
+        title = headline.sentence
         role = headline.weight if headline.weight != "notice" else "strong"
         lines += map(clean_line, fold_spans([(headline.sentence, role)], width, hang="  "))
     name = shortest_name(recording) if recording is not None else ""
-    lines += run_end_lines(first_page(session, name, narrow=width <= WIDE), width)
+    lines += run_end_lines(first_page(session, name, narrow=width <= WIDE, title=title), width)
     if recording is not None:
         lines += [[], [(f"report: {command_to_paste(f'hostdx report {shlex.quote(name)}')}", "dim")]]
     return lines

@@ -28,15 +28,20 @@ from hostdx.scenarios.contract.results.document import (
     Toned,
     Words,
     paragraph_of,
+    split_code,
 )
 
 MAX_FINDINGS = 6
 
 
-def first_page(session: RunSession, recording: str, *, narrow: bool = False) -> tuple[ReportSection, ...]:
-    """`narrow`: for few cells, see verdict_table. Who and when comes before it, in a report."""
+def first_page(
+    session: RunSession, recording: str, *, narrow: bool = False, title: str = ""
+) -> tuple[ReportSection, ...]:
+    """`narrow`: for few cells, see verdict_table. `title`: the sentence above it, which is not said again. Who and when
+    comes before it, in a report.
+    """
     return (
-        ReportSection("Result", tuple(_checkup_and_table_parts(session, narrow=narrow))),
+        ReportSection("Result", tuple(_checkup_and_table_parts(session, title, narrow=narrow))),
         ReportSection("Can it be trusted?", tuple(_trust_parts(session))),
         ReportSection("What to do", tuple(_remedy_parts(session, recording))),
         ReportSection("What was found", tuple(_finding_parts(session))),
@@ -70,8 +75,8 @@ def _broken_off_parts(session: RunSession) -> list[Part]:
     return []
 
 
-def _checkup_and_table_parts(session: RunSession, *, narrow: bool) -> list[Part]:
-    parts = checkup_parts(session)
+def _checkup_and_table_parts(session: RunSession, title: str, *, narrow: bool) -> list[Part]:
+    parts = checkup_parts(session, title)
     compared = [v for v in session.verdicts.values() if not v.control]
     sections = [top for result in session.results.values() if (top := result.section_on_top(session.time))]
     tables = [part for section in sections for part in section.parts if isinstance(part, Table)]
@@ -154,4 +159,4 @@ def _finding_parts(session: RunSession) -> list[Part]:
 def _finding_with_sign(finding: Finding) -> Words:
     mark = f"{wording.SIGNS[finding.severity]} " if finding.severity in LOUD else ""  # the list has a bullet
     sign = Toned(f"{mark}{finding.severity}:", finding.severity)
-    return (sign, "a hint:", finding.title) if finding.confidence == "hint" else (sign, finding.title)
+    return (sign, *(("a hint:",) if finding.confidence == "hint" else ()), *split_code(finding.title))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from hostdx.app.feature import external_sections
+from hostdx.app.recordings.answers import ranked_items
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report import wording
 from hostdx.app.report.figures.tiles import summary_tiles
@@ -14,6 +15,7 @@ from hostdx.app.report.numbers import latency_galleries, load_series_galleries, 
 from hostdx.app.report.results.command_timeline import command_curve_parts
 from hostdx.app.report.results.finding_parts import finding_parts, finding_title
 from hostdx.app.report.results.result_parts import result_parts, value_text
+from hostdx.app.report.title import rest_of_title, split_title
 from hostdx.app.report.unread import missing_parts, unread_parts
 from hostdx.probes.units import format_duration
 from hostdx.scenarios.contract import events as ev
@@ -42,7 +44,8 @@ def make_report_document(
         ("What this host does not tell", missing_parts(session)),
         ("How it was measured", method_parts(session, recording, with_arguments=with_arguments)),
     )
-    first, *rest = first_page(session, recording)
+    title = split_title(find_headline_answer(session).sentence)
+    first, *rest = first_page(session, recording, title=title.text)
     sections = [
         doc.ReportSection(
             first.title, (*summary_tiles(session), *describe_run(session, recording, label), *first.parts)
@@ -52,9 +55,11 @@ def make_report_document(
         *(doc.ReportSection(title, tuple(parts), appendix=True) for title, parts in appendix),
     ]
     question = session.plan.question if session.plan is not None else ""
+    # a checkup's list has the answer whole
+    more = () if ranked_items(session) else rest_of_title(title)
     return doc.ReportDocument(
-        find_headline_answer(session).sentence,
-        (question,) if question else (),
+        title.text,
+        (*more, *((question,) if question else ())),
         tuple(s for s in sections if s.parts),
     )
 

@@ -34,7 +34,8 @@ MAX_READ_BYTES = 8 << 20  # bytes of a recording that is read for its headline
 MAX_FILES = 2  # named in a headline
 MAX_NAMED_LOADS = 2  # loads named there
 DISTRUST = "Do not trust this run"
-ONE_FILE_SYSTEM = "The sides lie on one file system, where no difference is expected"
+ONE_FILE_SYSTEM = "The variants lie on one file system, where no difference is expected"
+NONE_ON_ONE_FILE_SYSTEM = "No difference is shown, and none is expected on one file system"
 
 
 class HeadlineAnswer(NamedTuple):
@@ -210,7 +211,7 @@ def _clearest_answer(session: RunSession) -> HeadlineAnswer | None:
     if verdicts:
         answer = _equal_and_open_answer(session, verdicts)
         if all(v.one_file_system for v in verdicts):
-            return answer._replace(sentence=f"Take either. {ONE_FILE_SYSTEM}; measured: {answer.sentence}")
+            return answer._replace(sentence=f"{NONE_ON_ONE_FILE_SYSTEM}; measured: {answer.sentence}")
         return answer
     if session.findings:
         return HeadlineAnswer(session.worst_first[0].title, "ok", finding=session.worst_first[0])

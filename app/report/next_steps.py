@@ -198,6 +198,7 @@ def list_remedies(session: RunSession, recording: str = "") -> tuple[Remedy, ...
     if session.scenario_card.role == "whole":
         return ()
     advised_findings = [] if control_differs(session) else findings_with_remedy(session)
+    choice = _choice_of_directories(session)
     loud = [f.remedy[0] for f in advised_findings if f.severity in LOUD]
     quiet = [f.remedy[0] for f in advised_findings if f.severity not in LOUD]
     quiet_steps = [remedy.as_step for remedy in quiet]  # these come whole, with what undoes them
@@ -214,9 +215,22 @@ def list_remedies(session: RunSession, recording: str = "") -> tuple[Remedy, ...
     ]
     remedies: dict[tuple[str, tuple[str, ...]], Remedy] = {}
     keep_remedies = () if loud or own or quiet else _remedies_after_run(session, recording)
-    for candidate in (*loud, *own, *quiet, *keep_remedies):
+    for candidate in (*choice, *loud, *own, *quiet, *keep_remedies):
         remedies.setdefault((candidate.title, candidate.commands), candidate)
     return tuple(remedies.values())[:MAX_REMEDIES]
+
+
+def _choice_of_directories(session: RunSession) -> tuple[Remedy, ...]:
+    """Which directory to take, where several were compared and no difference is shown or expected."""
+    directories = session.plan.options.get("dir") if session.plan is not None else None
+    judged = [v for v in session.verdicts.values() if not v.control]
+    if not judged or not isinstance(directories, list | tuple) or len(directories) < 2:
+        return ()
+    if session.ended is None or session.ended.status != "done" or control_differs(session):
+        return ()
+    if all(v.one_file_system for v in judged) and not any(v.is_different for v in judged):
+        return (SAYS.remedy("either-on-one-file-system"),)
+    return (SAYS.remedy("either"),) if all(v.is_equal for v in judged) else ()
 
 
 def _remedies_after_run(session: RunSession, recording: str) -> tuple[Remedy, ...]:

@@ -30,9 +30,14 @@ from hostdx.scenarios.experiment.statistics.drift import (
 )
 from hostdx.scenarios.experiment.wording import drift_text, moves_text
 
-State: TypeAlias = Literal["ok", "notice", "unknown", "unlooked", "critical"]
-MARKS: dict[State, str] = {"ok": "✓", "notice": "▲", "unknown": "?", "unlooked": "–", "critical": "!"}
-TONES: dict[State, str] = {state: state for state in MARKS} | {"notice": "warning", "unlooked": "unknown"}
+# "stated": what was known before the run and casts no doubt on it
+State: TypeAlias = Literal["ok", "stated", "notice", "unknown", "unlooked", "critical"]
+MARKS: dict[State, str] = {
+    "ok": "✓", "stated": "·", "notice": "▲", "unknown": "?", "unlooked": "–", "critical": "!",
+}  # fmt: skip
+TONES: dict[State, str] = {state: state for state in MARKS} | {
+    "stated": "notice", "notice": "warning", "unlooked": "unknown",
+}  # fmt: skip
 MIN_REACHED_SHARE = 0.95  # of a load's bytes must show in the disks' own counters
 MAX_DISTURBED_SHARE = 0.5  # of all groups disturbed: a run on a host that is not quiet
 
@@ -43,7 +48,7 @@ class TrustSign(NamedTuple):
     pid: int | None = None  # of the process that it names
 
 
-_GRAVEST_FIRST: tuple[State, ...] = ("critical", "notice", "unknown", "unlooked", "ok")
+_GRAVEST_FIRST: tuple[State, ...] = ("critical", "notice", "unknown", "unlooked", "stated", "ok")
 
 
 def list_trust_signs(session: RunSession) -> list[TrustSign]:
@@ -63,7 +68,7 @@ def _list_signs(session: RunSession) -> list[TrustSign]:
         *_emulation_signs(session),
         *_control_signs(session),
         *(
-            TrustSign("notice", sentence)
+            TrustSign("stated", sentence)
             for sentence in (session.plan.common if session.plan is not None else ())
         ),
         *_disturbance_signs(session),

@@ -72,7 +72,10 @@ def _part_block(part: doc.Part) -> Block:
 
 def _words_text(words: doc.Words) -> str:
     among = " ".join(map(_text_with_added_signs, words))
-    return " ".join(filter(None, (_word_text(word, among) for word in words)))
+    texts: list[str] = []
+    for word in words:
+        texts += filter(None, [_word_text(word, among, begins_line=not texts)])
+    return " ".join(texts)
 
 
 def _text_with_added_signs(word: doc.Cell | doc.Strong) -> str:
@@ -85,7 +88,8 @@ def _text_with_added_signs(word: doc.Cell | doc.Strong) -> str:
     return doc.plain_text(word)
 
 
-def _word_text(word: doc.Cell | doc.Strong, among: str) -> str:
+def _word_text(word: doc.Cell | doc.Strong, among: str, *, begins_line: bool) -> str:
+    escape = escape_text if begins_line else _escape_paired_signs
     match word:
         case doc.Mono():
             return inline_code(word.text)
@@ -93,9 +97,9 @@ def _word_text(word: doc.Cell | doc.Strong, among: str) -> str:
             shown = escape_text(word.text, among)
             return f"**{shown}**" if shown else ""
         case doc.Toned():
-            return escape_text(word.text, among)
+            return escape(word.text, among)
         case str():
-            return escape_text(word, among)
+            return escape(word, among)
 
 
 def _table_block(table: doc.Table) -> Block:

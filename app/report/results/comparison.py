@@ -8,6 +8,7 @@ from typing import Literal
 from hostdx.app.report.figures.interval_chart import drawable_interval, is_drawable_value
 from hostdx.app.report.results.comparison_doubts import comparison_doubts, run_scatter_by_group
 from hostdx.app.report.results.result_parts import value_text
+from hostdx.app.report.title import rest_of_title, split_title
 from hostdx.app.report.wording import emulation_text
 from hostdx.probes.units import (
     count_noun,
@@ -81,9 +82,10 @@ def comparison_document(result: ComparedRecordings) -> doc.ReportDocument:
 
 
 def _document_of(result: ComparedRecordings, sections: Iterable[doc.ReportSection]) -> doc.ReportDocument:
+    title = split_title(headline_text(result))
     return doc.ReportDocument(
-        headline_text(result),
-        (_comparison_title(result), *_caveat_words(result)),
+        title.text,
+        (_comparison_title(result), *rest_of_title(title), *_caveat_words(result)),
         tuple(s for s in sections if s.parts),
     )
 
@@ -333,7 +335,14 @@ def _geometric_mean_parts(result: ComparedRecordings) -> list[doc.Part]:
         )
         for e in means
     ]
-    header = ("geometric mean of", "loads", "A", "B", "B against A", f"95 % CI{', at least' if wider else ''}")
+    header = (
+        "geometric mean of",
+        "loads",
+        "A",
+        "B",
+        "B against A",
+        f"95 % CI{', at least' if wider else ''}",
+    )
     return [doc.Table(header, tuple(rows), frozenset({1, 2, 3})).without_empty_columns()]
 
 

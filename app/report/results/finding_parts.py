@@ -35,7 +35,10 @@ def finding_parts(finding: Finding, session: RunSession) -> list[Part]:
     if finding.evidence:
         parts.append(
             Bullets(
-                tuple((e.text, *((Mono(f"[{e.source}]"),) if e.source else ())) for e in finding.evidence)
+                tuple(
+                    (*split_code(e.text), *((Mono(f"[{e.source}]"),) if e.source else ()))
+                    for e in finding.evidence
+                )
             )
         )
     for remedy in finding.remedy:
@@ -82,7 +85,7 @@ def _remedy_with_commands(remedy: Remedy) -> list[Part]:
 
 def incident_parts(finding: Finding) -> Iterator[doc.Part]:
     if finding.evidence:
-        yield doc.Bullets(tuple((row.text,) for row in finding.evidence))
+        yield doc.Bullets(tuple(split_code(row.text) for row in finding.evidence))
     for remedy in finding.remedy:
         yield doc.paragraph_of(*split_code(f"What to do: {remedy.title}"))
     if finding.prove:
@@ -93,13 +96,13 @@ def item_sign(item: Item) -> str:
     return "?" if item.severity == "unknown" else SIGNS[item.severity]
 
 
-def checkup_parts(session: RunSession) -> list[Part]:
-    """For a document."""
+def checkup_parts(session: RunSession, title: str) -> list[Part]:
+    """The ranked list of a checkup. What `title` says already is not said again."""
     out: list[Part] = []
     for item in ranked_items(session):
         took = f"({format_duration(item.seconds)})" if item.seconds else ""
-        recording = Mono("/".join(item.recording.split("/")[-2:])) if item.recording else ""
-        out.append(paragraph_of(Toned(item_sign(item), item.severity), item.ranked_line, took, recording))
+        line = f"{item.rank}. as the title says" if item.words == title else item.ranked_line
+        out.append(paragraph_of(Toned(item_sign(item), item.severity), *split_code(line), took))
         for step in item.following[:1]:
             out += [paragraph_of(f"What next: {step.title_with_price}"), Code(step.all_commands, "sh")]
     return out

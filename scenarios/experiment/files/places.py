@@ -53,7 +53,9 @@ _NEVER = ("/sys", "/proc", "/dev", "/run")  # nobody keeps data there
 
 
 class DirectoryChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """A directory to choose. `free_bytes` None: not known; `refusal` says why it cannot be measured."""
+    """A directory to choose. `free_bytes` None: not known; `refusal` says why it cannot be measured. `file_system`: the
+    number of the mounted device, the same for all directories of one file system.
+    """
 
     path: str
     device: str
@@ -61,6 +63,7 @@ class DirectoryChoice(msgspec.Struct, frozen=True, kw_only=True):
     fstype: str
     free_bytes: int | None
     refusal: str = ""
+    file_system: str = ""
 
 
 def list_directory_choices(host: Host) -> tuple[DirectoryChoice, ...]:
@@ -97,4 +100,5 @@ def directory_choice(host: Host, path: str) -> DirectoryChoice:
         fstype=compared.place.mount.fstype,
         free_bytes=None if isinstance(state, Absent) else state.f_bavail * state.f_frsize,
         refusal=fit.refusal,
+        file_system=compared.place.mount.devno,
     )

@@ -15,6 +15,7 @@ from hostdx.app.report.forms import markdown as document_markdown
 from hostdx.app.report.full_report import make_report_document
 from hostdx.app.report.headline import find_headline_answer
 from hostdx.app.report.short_forms import MAX_LINES, cut_to_first_page, shorten_document
+from hostdx.app.report.title import MAX_TITLE_LENGTH, split_title
 from hostdx.app.report.wording import is_measured, too_few_groups_text
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
@@ -109,6 +110,28 @@ def test_the_answer_comes_first() -> None:
     assert lines[0].startswith("# randread-4k-qd1: B is 27 % slower than A in IOPS (95 % CI 24 to 29 %)")
 
 
+@every_case(
+    "clauses",
+    [
+        ("a" * 40, "; ", "b" * 90),
+        ("a" * 40 + " (x, y; z)", ", ", "b" * 90),
+        ("a" * 20 + ": " + "b" * 60, "; ", "c" * 60),
+        ("a" * 90, " ", "(" + "b" * 90 + ")"),
+    ],
+)
+def test_a_title_is_cut_between_clauses_and_loses_nothing(clauses: tuple[str, str, str]) -> None:
+    assert split_title("".join(clauses)) == (clauses[0], clauses[2])
+
+
+def test_a_title_names_no_process_id_and_always_fits() -> None:
+    assert split_title("sh [2510, 2511] and python3 [7] of root").text == "sh and python3 of root"
+    for length in range(1, 300):
+        answer = "ab " * length
+        title = split_title(answer)
+        assert len(title.text) <= MAX_TITLE_LENGTH + 2
+        assert answer.split() == f"{title.text.removesuffix('…')} {title.rest}".split()
+
+
 def test_a_truncated_recording_says_so(tmp_path: Path) -> None:
     lines = (FIXTURES / "storage.jsonl").read_bytes().splitlines(keepends=True)
     path = tmp_path / "r.jsonl"
@@ -148,7 +171,8 @@ def test_a_run_has_at_most_200_lines_of_markdown_and_a_first_page_that_stands_al
     document = make_report_document(session, path.name)
     short, page = shorten_document(document, "all"), cut_to_first_page(document, "all")
     assert document_markdown.render_markdown(short).count("\n") <= MAX_LINES
-    assert page.title == short.title == find_headline_answer(session).sentence
+    title = split_title(find_headline_answer(session).sentence)
+    assert page.title == short.title == title.text and len(title.text) <= MAX_TITLE_LENGTH + 2
     parts = [part for section in page.sections for part in section.parts]
     assert not any(section.appendix for section in page.sections)
     assert any(isinstance(part, Table | Effects) for part in parts) or session.series

@@ -9,7 +9,7 @@ import pytest
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report import next_steps
 from hostdx.app.report.headline import find_headline_answer
-from hostdx.app.report.next_steps import checkup_command, list_remedies, next_steps_for
+from hostdx.app.report.next_steps import SAYS, checkup_command, list_remedies, next_steps_for
 from hostdx.app.report.wording import verdict_role
 from hostdx.app.state import recordings_dir
 from hostdx.scenarios.contract import events as ev
@@ -81,6 +81,27 @@ def test_on_one_file_system_no_difference_is_expected(word: Any, ratio: float, c
     assert [step.command for step in next_steps_for(session)] == [command]
     assert find_headline_answer(session).weight in ("warning", "unknown")
     assert verdict_role(judged) in ("warning", "unknown")
+
+
+@every_case(
+    ("word", "one_file_system", "directories", "is_answered"),
+    [
+        ("no material difference", False, ["/a", "/b"], True),
+        ("inconclusive", True, ["/a", "/b"], True),
+        ("inconclusive", False, ["/a", "/b"], False),
+        ("faster", True, ["/a", "/b"], False),
+        ("no material difference", False, ["/a"], False),
+        ("no material difference", False, [], False),
+    ],
+)
+def test_where_no_directory_is_better_the_first_step_says_to_take_either(
+    word: Any, one_file_system: bool, directories: list[str], is_answered: bool
+) -> None:
+    judged = verdict(word, ratio=1.02, one_file_system=one_file_system)
+    session = ended_run(plan_event(dir=directories), judged)
+    remedies = (SAYS.remedy("either"), SAYS.remedy("either-on-one-file-system"))
+    assert (list_remedies(session)[0] in remedies) is is_answered
+    assert sum(remedy in remedies for remedy in list_remedies(session)) == is_answered
 
 
 LOUD = Finding(

@@ -63,6 +63,18 @@ class ListedDirectory(msgspec.Struct, frozen=True):
     fstype: str = ""
     free_bytes: int | None = None
     refusal: str = ""
+    file_system: str = ""
+
+
+def with_one_free_space(
+    places: Sequence[ListedDirectory], newest: Sequence[ListedDirectory]
+) -> list[ListedDirectory]:
+    """Return the places with the free space that `newest` tells of their file system: rows of one have one figure."""
+    free_bytes = {place.file_system: place.free_bytes for place in newest if place.file_system}
+    return [
+        msgspec.structs.replace(place, free_bytes=free_bytes.get(place.file_system, place.free_bytes))
+        for place in places
+    ]
 
 
 class DirectoriesScreen(Base):
@@ -149,6 +161,7 @@ class DirectoriesScreen(Base):
             refused = {place.path for place in listed if place.refusal}
             self.marked = [path for path in self.marked if path not in refused]
         typed = [place for place in self._places if place.path not in listed_paths]
+        listed = with_one_free_space(listed, listed)
         self._places = sorted([*listed, *typed], key=lambda p: (self._mark_order_of(p.path), bool(p.refusal)))
         self.show()
 
@@ -164,7 +177,9 @@ class DirectoriesScreen(Base):
         listed_by_path = {
             place.path: place for place in Decoder(list[ListedDirectory]).decode(outcome.output.encode())
         }
-        self._places = [listed_by_path.get(place.path, place) for place in self._places]
+        self._places = with_one_free_space(
+            [listed_by_path.get(place.path, place) for place in self._places], list(listed_by_path.values())
+        )
         for place in listed_by_path.values():
             if place.refusal and place.path in self.marked:
                 others = [path for path in self.marked if path != place.path]

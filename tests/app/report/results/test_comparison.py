@@ -8,12 +8,14 @@ import pytest
 from hostdx.app.report.forms import html, markdown
 from hostdx.app.report.results.command_timeline import FIELDS
 from hostdx.app.report.results.comparison import comparison_document, headline_text
+from hostdx.app.report.results.comparison_doubts import smallest_called_ratios
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.screens.command_timeline import InsideScreen
 from hostdx.app.tui.screens.live import LiveScreen
 from hostdx.app.tui.screens.verdict import VerdictScreen
 from hostdx.probes.imports.model import Better, ImportedMeasure, ImportResult
 from hostdx.scenarios.analysis.compare.comparison import compare_recordings
+from hostdx.scenarios.analysis.compare.effects import certain_log_difference, effects_between
 from hostdx.scenarios.analysis.compare.run_summary import RunSummary
 from hostdx.scenarios.analysis.compare.snapshot import summarise_import
 from hostdx.scenarios.contract import events as ev
@@ -47,6 +49,35 @@ def test_the_title_says_what_tells_the_sides_apart() -> None:
         [summary({"x": 1.0}, facts=old)], [summary({"x": 1.0}, name="b", facts=new)]
     )
     assert comparison_document(recordings).lead[0] == "6.1.0, none (A) against 6.1.0, mitigations=off (B)"
+
+
+def test_what_is_called_lies_beyond_what_two_runs_may_differ_by() -> None:
+    """Of loads and of their means: whatever a single run of each side calls slower passes the limit that is told."""
+    rates = {f"fsync-{n}": 1000.0 for n in range(4)} | {f"syscall-{n}": 1000.0 for n in range(4)}
+    called = set()
+    for factor in (0.95, 0.8, 0.6, 0.4, 0.1):
+        a = summary(rates, within=1e-8)
+        b = summary({load: rate * factor for load, rate in rates.items()}, name="b", boot="b", within=1e-8)
+        result = compare_recordings([a], [b])
+        limits = smallest_called_ratios(result)
+        assert set(limits) == {"storage", "system calls"}
+        for effect in (*result.effects, *result.groups):
+            assert not effect.is_slower or effect.ratio < limits[effect.group]
+            called.add((effect.loads > 1, effect.verdict))
+    assert called == {(mean, word) for mean in (True, False) for word in ("slower", "inconclusive")}
+
+
+def test_the_firmest_difference_is_the_clearest() -> None:
+    wide, narrow = (
+        effects_between(
+            [summary({"syscall": 1000.0}, within=within)],
+            [summary({"syscall": rate}, name="b", boot="b", within=within)],
+            margin=0.05,
+        )[0]
+        for rate, within in ((600.0, 1e-2), (800.0, 1e-8))
+    )
+    assert wide.ratio < narrow.ratio
+    assert 0 < certain_log_difference(wide) < certain_log_difference(narrow)
 
 
 def test_a_change_of_memory_stands_in_the_headline() -> None:

@@ -256,7 +256,12 @@ def test_every_difference_is_sourced_and_has_a_row() -> None:
 
 
 def test_a_setting_that_moves_no_load_has_no_figure() -> None:
-    for name in ("fs.inotify.max_user_watches", "kernel.pid_max", "vm.max_map_count", "fs.protected_symlinks"):
+    for name in (
+        "fs.inotify.max_user_watches",
+        "kernel.pid_max",
+        "vm.max_map_count",
+        "fs.protected_symlinks",
+    ):
         assert fact_influence_of(f"sysctl/{name}") is None
     assert are_within_tolerance("sysctl/fs.inotify.max_user_watches", (22812, 22009))
     assert not are_within_tolerance("sysctl/fs.inotify.max_user_watches", (22812, 524288))
