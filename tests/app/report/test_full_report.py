@@ -124,7 +124,7 @@ def test_a_title_is_cut_between_clauses_and_loses_nothing(clauses: tuple[str, st
 
 
 def test_a_title_names_no_process_id_and_always_fits() -> None:
-    assert split_title("sh [2510, 2511] and python3 [7] of root").text == "sh and python3 of root"
+    assert not any(map(str.isdigit, split_title("sh [2510, 2511] and python [7] of root").text))
     for length in range(1, 300):
         answer = "ab " * length
         title = split_title(answer)
