@@ -128,7 +128,7 @@ def _usage_finding(host: Host, usable: UsableCpus, job: WatchedJob, uses: Sequen
         remedy=(
             *_quota_remedies(host, stopped),
             *held_back,
-            SAYS.remedy("compare", line=job.watch_command_line),
+            *((SAYS.remedy("compare", line=job.watch_command_line),) if job.was_named else ()),
         ),
     )
 

@@ -42,6 +42,8 @@ DEFAULT_S = 30.0
 TICK_S = 1.0
 MIN_WATCH_S = 3.0
 FIND_S = 2.0  # between two looks at all processes, where no job is named
+MAX_DRAWN = 3  # programs, each a series beside the total
+MIN_DRAWN_CPUS = 0.1
 LOOK_S = 5.0  # between two looks at all processes while the job is watched: 7 microseconds a process
 
 
@@ -88,11 +90,12 @@ class Cpuwatch(Scenario):
             with run.begin_step(
                 "watch", "watch the job" if watch is not None else "watch all processes"
             ) as step:
+                series = _HostSeries(run, users, usable.cpus) if named_target is None else None
                 if watch is not None:
-                    await watch.watch_job(step, end_s)
+                    await watch.watch_job(step, end_s, series)
                 end_reason = watch.end_reason if watch is not None else ""
-                if named_target is None:
-                    await _watch_all_processes(run, users, usable.cpus, step, end_s, end_reason)
+                if series is not None:
+                    await series.watch_until(step, end_s, end_reason)
                 if end_reason:
                     step.finish_with_remark(end_reason)
         finally:  # what was seen until a stop is an answer, too
@@ -132,22 +135,39 @@ def _emit_answers(
         run.emit_finding(users_finding(ranked, usable.cpus, users.seconds))
 
 
-async def _watch_all_processes(
-    run: Run, users: CpuUsers, usable: frozenset[int], step: StepInProgress, end_s: float, end_reason: str
-) -> None:
-    """A look a second until then. `end_reason`: of the job that was watched before; empty where there was none."""
-    began_s, index = run.clock.now(), 0
-    while (left := end_s - run.clock.now()) > 0:
-        used = users.used_cpus(usable)
-        words = "looks at all processes" if used is None else f"{used:.2f} CPUs used"
-        step.report_progress(
-            f"{end_reason}; {words}" if end_reason else words, left, 1 - left / (end_s - began_s)
-        )
-        await run.clock.sleep(min(TICK_S, left))
-        await asyncio.to_thread(users.look)
-        if (used := users.used_cpus(usable, since_last_look=True)) is not None and not end_reason:
-            _emit_sample(run, "CPUs used", index, used, "CPUs")
-        index += 1
+class _HostSeries:
+    """What the host uses from look to look, all of it and by the programs that use most: the answer is about them."""
+
+    def __init__(self, run: Run, users: CpuUsers, usable: frozenset[int]) -> None:
+        self._run, self._users, self._usable = run, users, usable
+        self._began_s, self._index = run.clock.now(), 0
+        self._programs: list[str] = []  # what was drawn once is drawn on
+
+    async def look_and_emit(self) -> None:
+        await asyncio.to_thread(self._users.look)
+        used = self._users.used_cpus(self._usable, since_last_look=True)
+        if used is None:
+            return
+        _emit_sample(self._run, "CPUs used", self._index, used, "CPUs")
+        rates = self._users.last_rates
+        for name in sorted(rates, key=lambda name: -rates[name]):
+            has_room = len(self._programs) < MAX_DRAWN and rates[name] >= MIN_DRAWN_CPUS
+            if has_room and name not in self._programs:
+                self._programs.append(name)
+        for name in self._programs:
+            _emit_sample(self._run, f"by {name}", self._index, rates.get(name, 0.0), "CPUs")
+        self._index += 1
+
+    async def watch_until(self, step: StepInProgress, end_s: float, end_reason: str) -> None:
+        """A look a second. `end_reason`: of the job that was watched before; empty where there was none."""
+        while (left := end_s - self._run.clock.now()) > 0:
+            used = self._users.used_cpus(self._usable)
+            words = "looks at all processes" if used is None else f"{used:.2f} CPUs used"
+            step.report_progress(
+                f"{end_reason}; {words}" if end_reason else words, left, 1 - left / (end_s - self._began_s)
+            )
+            await self._run.clock.sleep(min(TICK_S, left))
+            await self.look_and_emit()
 
 
 class _JobWatch:
@@ -175,12 +195,15 @@ class _JobWatch:
     def _elapsed_s(self) -> float:
         return self._run.clock.now() - self._began_s
 
-    async def watch_job(self, step: StepInProgress, end_s: float) -> None:
+    async def watch_job(self, step: StepInProgress, end_s: float, series: _HostSeries | None) -> None:
+        """`series`: of the host, where that is what was asked about; the job's own are emitted else."""
         before, looked_s, seconds = self._first, 0.0, end_s - self._run.clock.now()
         while (left := end_s - self._run.clock.now()) > 0:
             await self._run.clock.sleep(min(TICK_S, max(0.2, left)))
             after = await asyncio.to_thread(look_at_job, self._run.host, self._target)
-            if self._elapsed_s >= looked_s + LOOK_S:
+            if series is not None:
+                await series.look_and_emit()
+            elif self._elapsed_s >= looked_s + LOOK_S:
                 looked_s = self._elapsed_s
                 await asyncio.to_thread(self._users.look)
             if isinstance(after, Absent):
@@ -188,7 +211,8 @@ class _JobWatch:
                 return
             use = compute_job_use(before, after)
             self.uses.append(use)
-            _emit_samples(self._run, use, len(self.uses) - 1)
+            if series is None:
+                _emit_samples(self._run, use, len(self.uses) - 1)
             used = f"{use.cores:.2f} cores, {count_noun(use.threads, 'thread')}"
             label = _target_label(self._target, self._first)
             step.report_progress(f"{label}: {used}", left, 1 - left / seconds)

@@ -66,6 +66,7 @@ class CpuUsers:
         self._last_times: Mapping[int, CpuTimes] = {}
         self._users: dict[tuple[int, int], CpuUser] = {}
         self.own_pids: frozenset[int] = frozenset()
+        self.last_rates: dict[str, float] = {}  # CPUs by program, between the last two looks
 
     def look(self) -> ProcessTable:
         table = read_process_table(self._host, io=False)
@@ -83,8 +84,11 @@ class CpuUsers:
         else:
             between_s = table.uptime_s - self._last.uptime_s
             users = measure_process_use(self._last, table, "cpu", self.own_pids)
+            self.last_rates = {}
             for number, process in enumerate(sorted(users, key=lambda process: -process.rate)):
                 if not table.processes[process.pid].kernel_thread:
+                    rate = self.last_rates.get(process.name, 0.0) + process.rate
+                    self.last_rates[process.name] = rate
                     self._add_use(process, between_s, read_allowed=number < MAX_ASKED)
         self._last = table
 

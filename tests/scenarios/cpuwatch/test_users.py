@@ -8,7 +8,9 @@ import pytest
 
 from hostdx.probes.system.running.cpu_users import CpuUser, CpuUsers, find_shared_cpus
 from hostdx.probes.system.running.culprit import BusyProcess
+from hostdx.scenarios.contract.events import SampleTaken
 from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.cpuwatch.scenario import _HostSeries
 from hostdx.scenarios.cpuwatch.users import (
     _largest_program_texts,
     group_by_program,
@@ -17,6 +19,7 @@ from hostdx.scenarios.cpuwatch.users import (
     users_finding,
 )
 from tests.fakes.hosts.tree import Tree
+from tests.fakes.run import FakeRun
 
 USABLE = frozenset(range(4))
 
@@ -133,6 +136,22 @@ def test_no_job_named_the_answer_is_the_host_s(
     assert (commands[:1] or [None]) == [first_command]
     assert users.used_cpus(USABLE) == pytest.approx(1.0)  # CPU 0 alone is busy, whatever the processes say
     assert users.used_cpus(frozenset({1, 2})) == 0.0  # a container may not use CPU 0
+
+
+async def test_what_is_drawn_is_the_host_and_its_programs_look_by_look(busy_host: BusyHost) -> None:
+    """One process was drawn where the answer is about all of them."""
+    users, run = busy_host.watch({131: 0.0, 132: 0.0}, {131: 5.0, 132: 1.0}, allowed={}), FakeRun()
+    series = _HostSeries(run, users, USABLE)
+    for number, used_s in enumerate(({131: 9.0, 132: 2.0}, {131: 9.0, 132: 2.0})):
+        busy_host.put_look(110 + 5 * number, used_s, {})
+        await series.look_and_emit()
+    samples = [(e.series, e.block, e.value) for e in run.events if isinstance(e, SampleTaken)]
+    assert samples == [
+        ("CPUs used", 0, pytest.approx(1.0)),
+        ("by xz", 0, pytest.approx(1.0)),  # both processes of that name
+        ("CPUs used", 1, pytest.approx(1.0)),
+        ("by xz", 1, 0.0),  # what was drawn once is drawn on
+    ]
 
 
 def test_what_has_ended_is_given_no_command(busy_host: BusyHost) -> None:

@@ -54,7 +54,7 @@ def figure_lines(session: RunSession, width: int, most: int) -> tuple[Line, list
     rounds = max(
         len([s for s in samples if s.variant == samples[0].variant]) for samples in read_series.values()
     )
-    note = f"{rounds} readings" if columns == [""] else f"median of {rounds} rounds"
+    note = units.count_noun(rounds, "reading") if columns == [""] else f"median of {rounds} rounds"
     rows = _order_by_kind(read_series)
     room = most - (columns != [""])
     newest = sorted(rows, key=lambda row: row[1][-1].t)[-(room - 1) :]
