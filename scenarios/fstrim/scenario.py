@@ -121,7 +121,9 @@ class TrimSession:
         """The control: as long as the trim with its settling is given."""
         with self.run.begin_step("waiting", "idle (control)"):
             self.ledger.begin_row()
-            await self._wait_with_progress(self.pattern.idle_s, "idling, to see what time alone gives")
+            await self._wait_with_progress(
+                "waiting", self.pattern.idle_s, "idling, to see what time alone gives"
+            )
             self.ledger.end_row("idle")
 
     async def _measure_trim(self, step: str, title: str, pad_to_s: float) -> None:
@@ -129,7 +131,7 @@ class TrimSession:
             self.ledger.begin_row()
             began = self.run.clock.now()
             trimmed = await trim_and_wait(
-                self.run, trim_action(self.layout), self.layout.leaf_names, self.pattern
+                self.run, trim_action(self.layout), self.layout.leaf_names, self.pattern, pad_to_s
             )
             took = self.run.clock.now() - began
             if pad_to_s:
@@ -139,7 +141,9 @@ class TrimSession:
                         f"trim and settling took {took:.0f} s, the idle control only {pad_to_s:.0f} s: "
                         f"for a fair comparison run it again with --idle {math.ceil(took)}"
                     )
-                await self._wait_with_progress(pad_to_s - took, "waiting as long as the idle control did")
+                await self._wait_with_progress(
+                    step, pad_to_s - took, "waiting as long as the idle control did"
+                )
             row = self.ledger.end_row(title, trimmed=trimmed)
             self._emit_fstrim_output(trimmed, row.explained)
 
@@ -147,10 +151,10 @@ class TrimSession:
         last_line = trimmed.output.splitlines()[-1] if trimmed.output else "(nothing)"
         self.run.emit_note(f"fstrim -v: {last_line}: {explained}")
 
-    async def _wait_with_progress(self, seconds: float, text: str) -> None:
+    async def _wait_with_progress(self, step: str, seconds: float, text: str) -> None:
         until = self.run.clock.now() + seconds
         while (left := until - self.run.clock.now()) > 1e-6:
-            self.run.emit_progress("waiting", text, left)
+            self.run.emit_progress(step, text, left)
             await self.run.clock.sleep(min(TICK_S, left))
 
     def _emit_results(self) -> None:

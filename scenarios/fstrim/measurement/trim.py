@@ -106,12 +106,18 @@ def claimed_bytes(output: str) -> int | None:
     return int(bytes_match[1]) if bytes_match else None
 
 
-async def trim_and_wait(run: Run, action: Action, leaves: Sequence[str], pattern: TrimPattern) -> TrimOutcome:
-    """Trims and waits until the disk rests, at most `settle_at_most_s`. Raises RunRefused (from `apply_change`)."""
+async def trim_and_wait(
+    run: Run, action: Action, leaves: Sequence[str], pattern: TrimPattern, pad_to_s: float = 0.0
+) -> TrimOutcome:
+    """Trims and waits until the disk rests, at most `settle_at_most_s`. Raises RunRefused (from `apply_change`).
+
+    `pad_to_s`: the least that the step takes, as its caller pads it; the time left that is shown counts it.
+    """
+    padded_until = run.clock.now() + pad_to_s
     before = read_discard_counters(run.host, leaves)
     async with run.apply_change(action) as applied:
         ended = run.clock.now()
-        rest_s = await _await_rest(run, leaves, pattern, ended)
+        rest_s = await _await_rest(run, leaves, pattern, ended, padded_until)
     after = read_discard_counters(run.host, leaves)
     requested = requests = None
     if isinstance(before, DiscardCounters) and isinstance(after, DiscardCounters):
@@ -122,7 +128,9 @@ async def trim_and_wait(run: Run, action: Action, leaves: Sequence[str], pattern
     return TrimOutcome(claimed_bytes(applied.value), applied.value, requested, requests, rest_s)
 
 
-async def _await_rest(run: Run, leaves: Sequence[str], pattern: TrimPattern, ended: float) -> float | None:
+async def _await_rest(
+    run: Run, leaves: Sequence[str], pattern: TrimPattern, ended: float, padded_until: float
+) -> float | None:
     """Waits until for `rest_s` nothing is in flight and no discard comes, at most `settle_at_most_s`.
 
     Returns since when no discard came, seconds after fstrim's end; None where discards came to the last.
@@ -145,7 +153,7 @@ async def _await_rest(run: Run, leaves: Sequence[str], pattern: TrimPattern, end
             return max(0.0, counted_since - ended)
         if at - ended >= pattern.settle_at_most_s:
             return max(0.0, counted_since - ended) if at - counted_since >= pattern.rest_s else None
-        left_s = max(0.0, pattern.rest_s - (at - quiet_since))
+        left_s = max(0.0, pattern.rest_s - (at - quiet_since), padded_until - at)
         run.emit_progress("trim", "waiting until the disk is idle", left_s)
         await run.clock.sleep(min(LOOK_S, pattern.rest_s))
 
