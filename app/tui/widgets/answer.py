@@ -215,7 +215,8 @@ class VerdictDetails(Panel):
         out = [] if compared else trace_lines(session, width, min(MAX_TRACE_LINES, most))
         out = out if out or compared else _figure_lines(session, width, most)
         left = most - len(out)
-        if session.samples and not session.blocks and left > MAX_LINES_WITHOUT_TRACE:  # a watch: what it has read
+        is_watch = session.samples and not session.blocks
+        if is_watch and left > MAX_LINES_WITHOUT_TRACE:
             head = ruled_head(text_line("OVER THE RUN", "title"), [], width)
             return [*out, head, *run_graph_lines(session, width, left - 1)]
         if left > MAX_LINES_WITHOUT_TRACE and (about := whole_parts(about_parts(session, width), left - 1)):
