@@ -2,4 +2,4 @@
 
 from hostdx.scenarios.contract.card import Card, Complaint
 
-CARD = Card(id="cpuwatch", complaint=Complaint("one user starves the others", 6), process_option="pid")
+CARD = Card(id="cpuwatch", complaint=Complaint("busy CPUs: who uses them", 6), process_option="pid")
