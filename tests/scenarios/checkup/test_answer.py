@@ -3,12 +3,13 @@
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 
 from hostdx.scenarios.checkup.results import CheckupAnswer
 from hostdx.scenarios.checkup.scenario import Checkup
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.finding import Finding, SuggestedStep
 from hostdx.scenarios.contract.model import OtherRunOutcome
 from tests.fakes.clock import FakeClock
 from tests.fakes.run import conduct_fake
@@ -94,3 +95,28 @@ async def test_what_a_part_says_of_its_suspect(offer: Any, part_outcome: OtherRu
     run = CheckupRun(outcomes={"storage": part_outcome})
     await conduct_fake(Checkup(), run)
     assert answer_lines(run) == [words]
+
+
+@pytest.mark.parametrize("has_undecided_load", [False, True])
+async def test_a_rating_is_an_answer_and_changes_nothing_of_the_host(
+    offer: Any, has_undecided_load: bool
+) -> None:
+    """A disk that was rated stood as undecided, with a change of a kernel setting as the way to decide it."""
+    offer(STORAGE)
+    rated = outcome(
+        "storage",
+        "good for single reads",
+        "notice",
+        *((verdict("inconclusive", 1, (0.7, 1.4)),) if has_undecided_load else ()),
+        findings=(make_finding("storage.grade", "notice", "/d"),),
+    )
+    steps = (
+        SuggestedStep("x", "echo 0 > /sys/x"),
+        SuggestedStep("y", "hostdx run storage --dir=/d --dir=/e"),
+    )
+    rated = msgspec.structs.replace(rated, following=steps)
+    run = CheckupRun(outcomes={"storage": rated})
+    await conduct_fake(Checkup(), run)
+    [item] = run.of(CheckupAnswer)[-1].value
+    assert item.state == ("open" if has_undecided_load else "remark")
+    assert item.following == steps[1:]
