@@ -47,6 +47,7 @@ from hypothesis import settings  # noqa: E402
 from hostdx.probes.engine.command.supervised import Supervisors  # noqa: E402
 from hostdx.scenarios.triage.rules import words  # noqa: E402
 from tests.app import forked  # noqa: E402
+from tests.compiled import write_compiled_modules  # noqa: E402
 from tests.needs import need  # noqa: E402
 
 WORKERS = 4  # most real tests wait half of their time
@@ -89,6 +90,13 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     ):
         config.option.numprocesses = WORKERS
         config.option.dist = "loadscope"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes() -> None:
+    """Before the workers start."""
+    if __spec__ and __spec__.loader:
+        write_compiled_modules(__spec__.loader)
 
 
 @pytest.hookimpl(optionalhook=True)
