@@ -50,14 +50,14 @@ def locate_name(path: str) -> FolderAndName:
     """
     todo = path.split("/")[::-1]
     at = _open_folder_no_link("/" if path.startswith("/") else ".", None)
-    links = 0
+    links, devices = 0, set[int]()
     try:
         while True:
             part = todo.pop()
             last = not any(todo)
             if part in ("", ".") and not last:
                 continue
-            trusted = _only_caller_writes(at)
+            trusted = _only_caller_writes(at, devices)
             try:
                 status = os.lstat(part, dir_fd=at) if part not in ("", ".", "..") else None
             except FileNotFoundError:
@@ -82,9 +82,16 @@ def locate_name(path: str) -> FolderAndName:
         os.close(at)
 
 
-def _only_caller_writes(folder: int) -> bool:
-    """In a sticky folder others cannot rename what is the caller's, but they make names of their own."""
-    return not other_writers(os.fstat(folder), f"/proc/self/fd/{folder}").objection
+def _only_caller_writes(folder: int, trusted_devices: set[int]) -> bool:
+    """In a sticky folder others cannot rename what is the caller's, but they make names of their own. The mount table
+    is read once for each file system on the way.
+    """
+    status = os.fstat(folder)
+    is_new = status.st_dev not in trusted_devices
+    trusted = not other_writers(status, f"/proc/self/fd/{folder}", file_system=is_new).objection
+    if trusted:
+        trusted_devices.add(status.st_dev)
+    return trusted
 
 
 def _open_below_and_close(at: int, part: str) -> int:

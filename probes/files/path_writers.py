@@ -194,11 +194,11 @@ def _mount_type_and_options(device: int) -> tuple[str, tuple[str, ...]]:
     """The file system's type and its options, by its device number; empty where no mount of ours has it."""
     number = f"{os.major(device)}:{os.minor(device)}"
     try:
-        lines = Path("/proc/self/mountinfo").read_bytes().decode("utf-8", "backslashreplace").splitlines()
+        lines = Path("/proc/self/mountinfo").read_bytes().splitlines()
     except OSError:
         return "", ()
-    for line in lines:
-        before, _, after = line.partition(" - ")
+    for line in (line for line in lines if number.encode() in line):
+        before, _, after = line.decode("utf-8", "backslashreplace").partition(" - ")
         fields, rest = before.split(), after.split()
         if len(fields) > 5 and fields[2] == number and rest:
             return rest[0], tuple(rest[-1].split(","))

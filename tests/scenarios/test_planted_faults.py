@@ -111,19 +111,16 @@ def healthy(tmp_path_factory: pytest.TempPathFactory) -> Server:
 
 def traps_apart() -> list[list[tuple[str, dict[str, str]]]]:
     """Return all traps in groups that are planted together: no two share a folder, but for that of the system's log."""
-    groups: list[list[tuple[str, dict[str, str]]]] = []
+    groups: list[tuple[set[str], list[tuple[str, dict[str, str]]]]] = []
     for rule, files in TRAPS:
         folders = folders_of(files)
-        used = [{folder for _, other in group for folder in folders_of(other)} for group in groups]
-        fitting = zip(groups, used, strict=True)
-        free = next(
-            (group for group, used in fitting if len(group) < TRAPS_AT_ONCE and not folders & used), None
-        )
-        if free is None:
-            groups.append([(rule, files)])
-        else:
-            free.append((rule, files))
-    return groups
+        free = (group for group in groups if len(group[1]) < TRAPS_AT_ONCE and not folders & group[0])
+        used, group = next(free, (set[str](), []))
+        if not group:
+            groups.append((used, group))
+        used |= folders
+        group.append((rule, files))
+    return [group for _, group in groups]
 
 
 def folders_of(files: dict[str, str]) -> set[str]:
