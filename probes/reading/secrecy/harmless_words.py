@@ -111,7 +111,9 @@ def _keep_harmless_words(
             kept_word = without if is_whole else _keep_masked(without) if with_names else LEFT_OUT
         elif is_code:
             kept_word = _keep_harmless_of_code(without)
-        elif _tells_what_runs(place, before, word, with_names, is_first=not kept_words):
+        elif _tells_what_runs(
+            place, before, word, with_names, is_first=not kept_words, is_secret=without != word
+        ):
             kept_word = word
         else:
             kept_word = _keep_harmless_part(word, known_words, with_names, depth)
@@ -270,12 +272,14 @@ def _split_shell(text: str) -> list[str]:
     return list(lexer)
 
 
-def _tells_what_runs(place: WordPlace, before: str, word: str, with_names: bool, *, is_first: bool) -> bool:
+def _tells_what_runs(
+    place: WordPlace, before: str, word: str, with_names: bool, *, is_first: bool, is_secret: bool
+) -> bool:
     """True of a word whose place tells that it is no secret: each line is one kind of place."""
     program = place.program
     if place.behind == 0 and _may_be_program(word, is_first):
         return True
-    if mask_secrets(word) != word:
+    if is_secret:
         return False
     if program == "java" and (_CLASS.fullmatch(word) or _SWITCH.fullmatch(word)):
         return True

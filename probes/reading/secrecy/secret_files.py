@@ -50,7 +50,7 @@ def mask_file(path: str, text: str) -> str:
     if _SETTINGS.search(path):
         for form in SETTING_FORMS:
             if re.search(form.files, path):
-                text = form.regex.sub(form.kept, text)
+                text = form.mask(text)
     if _SCRIPTS.search(path):
         text = re.sub("[^\n]+", lambda line: _mask_command(line[0]), text)
     if crontab := _CRONTABS.search(path):
@@ -75,7 +75,7 @@ def _mask_secret_lines(text: str) -> str:
 
 def _mask_line(line: str) -> str:
     for form in LINE_FORMS:
-        line = form.regex.sub(form.kept, line)
+        line = form.mask(line)
     line = _COMMAND.sub(_mask_second_group, line)
     return _mask_audit_execve(line) if "EXECVE" in line else line
 

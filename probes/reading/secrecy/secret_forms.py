@@ -29,6 +29,11 @@ class SecretForm(msgspec.Struct, frozen=True, dict=True):
     def regex(self) -> re.Pattern[str]:
         return re.compile(_join_lines(_fill_fragments(self.pattern)))
 
+    def mask(self, text: str) -> str:
+        """Return the text with what is kept of each match in its place."""
+        # `re` would read `kept` anew for each text, which takes as long as the search
+        return self.regex.sub(lambda match: match.expand(self.kept), text)
+
 
 class _SecretFormTable(msgspec.Struct, frozen=True):
     fragment: dict[str, str]

@@ -52,7 +52,7 @@ def mask_secret_forms(text: str) -> str:
     if not _HINT.search(text):
         return text
     for form in SECRET_FORMS:
-        text = form.regex.sub(form.kept, text)
+        text = form.mask(text)
     return text
 
 
