@@ -219,7 +219,7 @@ def line_with_key_names(value: str, role: str = "dim") -> Line:
 def wrap_keys(value: str, width: int, role: str = "dim") -> list[Line]:
     """Return the same folded to `width`. A key is a word of its own, with nothing before or after it."""
     words = [(word, KEY if _KEY.fullmatch(word) else role) for word in value.split()]
-    return flow_parts(((_KEY.sub(r"\1", word), of) for word, of in words), width)
+    return flow_parts(((_KEY.sub(lambda key: key[1], word), of) for word, of in words), width)
 
 
 def keep_units_together(words: str) -> str:

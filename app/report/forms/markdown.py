@@ -126,12 +126,11 @@ def _escape_paired_signs(value: str, among: str = "") -> str:
     shown = make_printable(value).strip()
     signs = list(_IN_PAIRS.findall(among or shown))
     paired = {sign for sign in signs if signs.count(sign) > 1}
-    out = []
     special = {match.start() for match in (*_BY_WHAT_FOLLOWS.finditer(shown), *_LINK.finditer(shown))}
     special |= {match.start() for match in _IN_PAIRS.finditer(shown) if match[0] in paired}
-    for at, sign in enumerate(shown):
-        out.append(f"\\{sign}" if at in special else sign)
-    return "".join(out)
+    if not special:
+        return shown
+    return "".join(f"\\{sign}" if at in special else sign for at, sign in enumerate(shown))
 
 
 def inline_code(value: str) -> str:
