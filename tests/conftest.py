@@ -5,7 +5,9 @@ in one process. A part of the suite, named on the command line, runs in this pro
 
 import ast
 import asyncio
+import compileall
 import gc
+import importlib.util
 import os
 import re
 import shutil
@@ -13,7 +15,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
+from importlib.abc import Loader
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +51,6 @@ from hypothesis import settings  # noqa: E402
 from hostdx.probes.engine.command.supervised import Supervisors  # noqa: E402
 from hostdx.scenarios.triage.rules import words  # noqa: E402
 from tests.app import forked  # noqa: E402
-from tests.compiled import write_compiled_modules  # noqa: E402
 from tests.needs import need  # noqa: E402
 
 WORKERS = 4  # most real tests wait half of their time
@@ -97,6 +100,36 @@ def pytest_xdist_setupnodes() -> None:
     """Before the workers start."""
     if __spec__ and __spec__.loader:
         write_compiled_modules(__spec__.loader)
+
+
+def write_compiled_modules(rewriting: Loader) -> None:
+    """Write what a fresh clone must compile, in two processes: each worker would compile all of it by itself.
+    `rewriting` loads tests: pytest's loader, which rewrites assertions.
+    """
+    root = Path(__file__).resolve().parents[1]
+    modules = sorted(
+        path for room in ("app", "probes", "scenarios", "tests") for path in (root / room).rglob("*.py")
+    )
+    child = os.fork()
+    for path in modules[bool(child) :: 2]:
+        with suppress(OSError):  # where it may not write, each worker compiles in memory
+            if path.name.startswith("test_"):
+                compile_test(rewriting, path)
+            else:
+                compileall.compile_file(path, quiet=2)
+    if not child:
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+def compile_test(rewriting: Loader, path: Path) -> None:
+    """Load it, but end at its first import: pytest's loader compiles a module only to run it."""
+    spec = importlib.util.spec_from_file_location(path.stem, path, loader=rewriting)
+    assert spec
+    module = importlib.util.module_from_spec(spec)
+    module.__dict__["__builtins__"] = {}
+    with suppress(ImportError, SyntaxError):  # a worker tells
+        rewriting.exec_module(module)
 
 
 @pytest.hookimpl(optionalhook=True)

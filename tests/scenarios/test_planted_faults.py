@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.read_trace import ReadTrace
 from hostdx.probes.system.network.nic import read_nics
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding
@@ -17,6 +18,7 @@ from hostdx.scenarios.triage.rules.rule_file import RuleText
 from hostdx.scenarios.triage.triage import all_rules, apply_rule
 from tests.every_case import assert_each
 from tests.fakes.hosts.server import CPU, RINGS, Server
+from tests.scenarios.findings_fit import check_fit
 from tests.scenarios.planted import PLANTED, TRAPS
 
 NIC = "sys/class/net/eth0"
@@ -31,17 +33,20 @@ def rules_of_triage() -> tuple[HostRule, ...]:
 
 
 def findings_by_id(root: Path, *rule_ids: str) -> dict[str, Finding]:
-    host = Host(str(root))
+    return {finding.id: finding for finding in list_findings(Host(str(root)), *rule_ids)}
+
+
+def list_findings(host: Host, *rule_ids: str) -> list[Finding]:
     host.is_static = True
-    by_id: dict[str, Finding] = {}
+    findings = []
     for rule in rules_of_triage():
         if rule_ids and rule.id not in rule_ids:
             continue
         for event in apply_rule(rule, host, lambda: 0.0):
             if isinstance(event, ev.Found):
-                by_id[event.finding.id] = event.finding
+                findings.append(event.finding)
             assert not (isinstance(event, ev.Checked) and event.fault), event
-    return by_id
+    return findings
 
 
 def log(line: str) -> dict[str, str]:
@@ -156,13 +161,21 @@ def findings_with(healthy: Server, files: dict[str, str], *rule_ids: str) -> dic
         return findings_by_id(healthy.root, *rule_ids)
 
 
-def test_a_planted_fault_is_found(healthy: Server) -> None:
+def test_a_planted_fault_is_found_and_its_findings_fit(healthy: Server) -> None:
     def check(planted: tuple[str, str, dict[str, str]]) -> None:
         rule, severity, files = planted
         rule_id = {"host.pressure-memory": "host.pressure"}.get(rule, rule)
         is_of_kernel = rule.startswith("kernel.") and rule != "kernel.module-faults"
-        by_id = findings_with(healthy, files, "kernel.known-faults" if is_of_kernel else rule_id)
-        assert rule in by_id and by_id[rule].severity == severity, by_id
+        with healthy.restore_after():
+            for path, text in files.items():
+                healthy.put(path, text)
+            host = Host(str(healthy.root))
+            with ReadTrace() as read:
+                findings = list_findings(host, "kernel.known-faults" if is_of_kernel else rule_id)
+            by_id = {finding.id: finding for finding in findings}
+            assert rule in by_id and by_id[rule].severity == severity, by_id
+            for finding in findings:
+                check_fit(host, healthy.root, finding, read)
 
     assert_each(PLANTED, check, name=lambda planted: planted[0])
 

@@ -1,4 +1,4 @@
-"""Each finding of a planted fault fits its host: evidence from what was read, remedies that change something there."""
+"""Whether a finding fits its host: evidence from what was read, remedies that change something there."""
 
 import re
 import shlex
@@ -6,18 +6,11 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-import pytest
-
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.read_trace import ReadTrace
-from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import LOUD, Finding, Remedy
 from hostdx.scenarios.triage.rules.read import bracketed_word_or_text
 from hostdx.scenarios.triage.rules.services import service_state
-from hostdx.scenarios.triage.triage import apply_rule
-from tests.every_case import assert_each
-from tests.fakes.hosts.server import Server
-from tests.scenarios.test_planted_faults import PLANTED, rules_of_triage
 
 # What names one thing of a host: disks, cards, adapters, arrays, PCI addresses.
 NAMED = re.compile(
@@ -28,25 +21,9 @@ PLACEHOLDER = re.compile(
     r"(?<![\w/.$-])(?:DISK|DEVICE|INTERFACE|PEER|UNIT|VG|POOL|DIRECTORY|NUMBER|PID|MOUNTPOINT|IP)\b"
 )
 UNFILLED = re.compile(r"(?<![$A-Z])\{(?!print\})[a-z_]+(?::[a-z]+)?\}")  # not awk's {print}, udev's ATTR{x}
-RULE_OF = {"host.pressure-memory": "host.pressure"}
-
-
-@pytest.fixture(scope="module")
-def healthy(tmp_path_factory: pytest.TempPathFactory) -> Server:
-    return Server(tmp_path_factory.mktemp("server"))
-
 
 # Words of commands that look like one of these, and are none.
 NO_NAMES = re.compile(r"ipmitool sdr|lsblk -o \S+")
-
-
-def found_with_reads(host: Host, rule: str) -> tuple[list[Finding], ReadTrace]:
-    by_version = rule.startswith("kernel.") and rule != "kernel.module-faults"
-    rule_id = "kernel.known-faults" if by_version else RULE_OF.get(rule, rule)
-    host.is_static = True
-    with ReadTrace() as read:
-        events = [e for r in rules_of_triage() if r.id == rule_id for e in apply_rule(r, host, lambda: 0.0)]
-    return [e.finding for e in events if isinstance(e, ev.Found)], read
 
 
 def lines_of(remedy: Remedy) -> tuple[str, ...]:
@@ -68,24 +45,15 @@ def settings_of(line: str) -> Iterator[tuple[str, str]]:
                 yield path, words[1]
 
 
-def test_each_planted_fault_s_findings_fit(healthy: Server) -> None:
-    def check(planted: tuple[str, str, dict[str, str]]) -> None:
-        rule, _, files = planted
-        with healthy.restore_after():
-            for path, text in files.items():
-                healthy.put(path, text)
-            host = Host(str(healthy.root))
-            findings, read = found_with_reads(host, rule)
-            for finding in findings:
-                check_evidence(host, finding, read)
-                check_subjects(finding)
-                check_texts_are_filled(finding)
-                if finding.severity in LOUD:
-                    assert any(remedy.commands or remedy.no_command for remedy in finding.remedy), finding
-                for remedy in finding.remedy:
-                    check_remedy(host, healthy.root, remedy)
-
-    assert_each(PLANTED, check)
+def check_fit(host: Host, root: Path, finding: Finding, read: ReadTrace) -> None:
+    """Raise AssertionError where it does not fit. `read`: what its rule has read of the host."""
+    check_evidence(host, finding, read)
+    check_subjects(finding)
+    check_texts_are_filled(finding)
+    if finding.severity in LOUD:
+        assert any(remedy.commands or remedy.no_command for remedy in finding.remedy), finding
+    for remedy in finding.remedy:
+        check_remedy(host, root, remedy)
 
 
 def check_evidence(host: Host, finding: Finding, read: ReadTrace) -> None:
