@@ -15,6 +15,8 @@ from hostdx.app.features.bundle import build
 from hostdx.app.features.bundle.build import PortableArchive
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.output_file import OutputFile, check_outputs, write_bytes, write_files
+from hostdx.probes.reading.recording_host import RecordingHost
+from hostdx.scenarios.triage import triage
 from tests.app.cli.test_command_line import own_state  # noqa: F401
 from tests.app.launcher import ROOT as TREE
 
@@ -64,6 +66,12 @@ def test_a_full_disk_leaves_nothing_of_a_command(
     monkeypatch.setattr(
         build, "build_portable_archive", lambda: PortableArchive(bytes(99), bytes(2 * LIMIT), 1)
     )  # the second does not fit
+    (folder.parent / "read").write_bytes(os.urandom(4 * LIMIT))  # a capture of one file, which does not fit
+    monkeypatch.setattr(
+        triage, "examine_host", lambda host, _: [host.read_file_text(str(folder.parent / "read"))]
+    )
+    for asks in ("ask_programs", "ask_commands"):
+        monkeypatch.setattr(RecordingHost, asks, lambda *_: None)
     assert is_refused(*COMMANDS[name], str(folder / "result")) and list(folder.iterdir()) == []
     if name != "import":  # never over a file
         (folder / "result").write_text("before")
