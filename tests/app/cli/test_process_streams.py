@@ -25,7 +25,7 @@ def test_version_imports_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("close", ["1>&-", "2>&-", "1>&- 2>&- 0<&-", "| true", "2>/dev/full"])
 def test_closed_streams_are_quiet(tmp_path: Path, close: str) -> None:
-    argv = f"{sys.executable} -P -m hostdx.app.cli scenarios {close}; exit ${{PIPESTATUS[0]}}"
+    argv = f"{sys.executable} -P -m hostdx.app.cli places {close}; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", argv], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -92,7 +92,7 @@ def test_a_daemon_that_ignores_sigterm_is_ended(tmp_path: Path) -> None:
 def test_forks_are_ended_with_the_time() -> None:
     script = """
 import os, time
-while len(os.listdir("/proc")) < 600:
+for _ in range(7):
     os.fork() and time.sleep(0.002)
 os.fork()
 time.sleep(600)
@@ -103,9 +103,9 @@ time.sleep(600)
 
 def test_a_lot_printed_is_bounded() -> None:
     job = run_order(
-        "sh", "-c", "head -c 1000000000 /dev/zero; echo; echo last; head -c9000 /dev/zero >&2", kept_bytes=100
+        "sh", "-c", "head -c 200000000 /dev/zero; echo; echo last; head -c9000 /dev/zero >&2", kept_bytes=100
     )
-    assert job.output_bytes > 1000000000 and len(job.output) == 100 and job.output.endswith("last\n")
+    assert job.output_bytes > 200000000 and len(job.output) == 100 and job.output.endswith("last\n")
     assert len(job.errors) == 4096
 
 

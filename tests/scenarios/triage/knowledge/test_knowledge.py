@@ -353,12 +353,14 @@ def severities(root: Path, entry: FaultLine, lines: list[str]) -> list[str]:
     return severities_of_findings
 
 
-@pytest.mark.parametrize("entry", list_fault_lines(), ids=lambda entry: entry.example[:30])
-def test_its_example_is_found_and_its_trap_is_not(tmp_path: Path, entry: FaultLine) -> None:
-    assert severities(tmp_path, entry, [entry.example] * entry.least) == [entry.severity]
-    assert severities(tmp_path, entry, [entry.trap] * 20) == []
-    if entry.least > 1:
-        assert severities(tmp_path, entry, [entry.example] * (entry.least - 1)) == []
+def test_its_example_is_found_and_its_trap_is_not(tmp_path: Path) -> None:
+    def check(entry: FaultLine) -> None:
+        assert severities(tmp_path, entry, [entry.example] * entry.least) == [entry.severity]
+        assert severities(tmp_path, entry, [entry.trap] * 20) == []
+        if entry.least > 1:
+            assert severities(tmp_path, entry, [entry.example] * (entry.least - 1)) == []
+
+    assert_each(list_fault_lines(), check, name=lambda entry: entry.example)
 
 
 def test_a_later_line_says_that_it_is_over(tmp_path: Path) -> None:
