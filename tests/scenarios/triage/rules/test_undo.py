@@ -116,7 +116,7 @@ def healthy(tmp_path_factory: pytest.TempPathFactory) -> Server:
 
 
 @contextmanager
-def planted(healthy: Server, files: dict[str, str]) -> Iterator[Server]:
+def plant_files(healthy: Server, files: dict[str, str]) -> Iterator[Server]:
     with healthy.restore_after():
         for path, text in files.items():
             healthy.put(path, text)
@@ -128,7 +128,7 @@ FAULTS = [(rule, files) for rule, _, files in PLANTED if rule in WITH_SETTINGS]
 
 def test_what_a_remedy_sets_comes_back(healthy: Server) -> None:
     def check(fault: tuple[str, dict[str, str]]) -> None:
-        with planted(healthy, fault[1]) as server:
+        with plant_files(healthy, fault[1]) as server:
             check_remedies(server, *fault)
 
     assert_each(FAULTS, check, name=lambda fault: fault[0])
@@ -181,7 +181,7 @@ def test_a_setting_that_is_to_be_raised_is_never_lowered(healthy: Server, times:
     """Whatever it was: a host may have more already than the value that suits most."""
 
     def check(fault: tuple[str, dict[str, str]]) -> None:
-        with planted(healthy, fault[1]) as server:
+        with plant_files(healthy, fault[1]) as server:
             check_raised_settings(server, fault[0], times)
 
     assert_each(RAISED, check, name=lambda fault: fault[0])
