@@ -26,9 +26,11 @@ class LoggedDaemon(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
 
 
 class DaemonLinePattern(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
-    """`fault`: a line is taken up; `grave`: work waits, or a part is lost; `harmless`: it is not taken up."""
+    """`fault`: a line is taken up; `grave`: work waits, or a part is lost; `alone`: one such line is a warning;
+    `over`: a later line that says that the fault has ended; `harmless`: it is not taken up.
+    """
 
-    kind: Literal["fault", "grave", "harmless"]
+    kind: Literal["fault", "grave", "alone", "over", "harmless"]
     pattern: str
     source: str
     pattern_words: tuple[str, ...] = ()  # worked out: probes/reading/patterns.py
@@ -38,7 +40,7 @@ def logged_daemons() -> tuple[LoggedDaemon, ...]:
     return load_entries("daemons", "daemon", LoggedDaemon).entries
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=5)
 def daemon_line_patterns(kind: str) -> tuple[WordPattern, ...]:
     entries = load_entries("daemons", "daemon_words", DaemonLinePattern).entries
     return tuple((entry.pattern, entry.pattern_words) for entry in entries if entry.kind == kind)

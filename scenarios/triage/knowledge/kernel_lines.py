@@ -7,9 +7,9 @@ from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load_entrie
 
 
 class KernelLinePattern(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
-    """Words by which a line is taken up, or by which it is grave."""
+    """Words by which a line is taken up (`late`: long after the start only), or by which it is grave."""
 
-    kind: Literal["fault", "limit", "grave"]
+    kind: Literal["fault", "limit", "late", "grave"]
     pattern: str
     source: str
     pattern_words: tuple[str, ...] = ()  # worked out: probes/reading/patterns.py

@@ -139,14 +139,17 @@ def rows_of_unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> l
     if isinstance(log, Absent):
         return log
     index = host.compute_once(kernel_log_index)
-    loud, settled = set[int](), set[int]()
+    loud, settled, late = set[int](), set[int](), set[int]()
     for number, line in enumerate(log.lines):
         if line.priority is not None and line.priority <= WARNING:
             loud.add(number)
         # what a start says at a lower priority is about what it finds, not about what fails
-        if line.priority is None or (line.time_s is not None and line.time_s >= START_SECONDS):
+        if line.time_s is not None and line.time_s >= START_SECONDS:
+            late.add(number)
+        if line.priority is None or number in late:
             settled.add(number)
     faulty_lines = index.find_matches(kernel_line_patterns("fault", "limit"), settled)
+    faulty_lines |= index.find_matches(kernel_line_patterns("late"), late)
     heads = [number for number in sorted(loud | faulty_lines) if not _BODY.match(index.lines[number])]
     few = LineIndex([index.lines[number] for number in heads])  # little to search, by hundreds of patterns
     known_places = few.find_matches((*harmless_line_patterns(), *listed.items()), range(len(heads)))
@@ -163,8 +166,31 @@ def rows_of_unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> l
             lines[of_driver[0]] += lines.pop(driver)
     without_priority = {number for number in unlisted if log.lines[number].priority is None}
     grave_numbers = index.find_matches(kernel_line_patterns("grave"), loud & unlisted | without_priority)
+    grave_numbers |= _repeated_numbers(log.lines, unlisted & faulty_lines)
     grave = {index.lines[number] for number in grave_numbers}
     return _rows_by_device(host, log.source, lines, grave.__contains__)
+
+
+MIN_REPEATS = 3
+_NUMBERS = lazy_pattern(r"\b(?:0x)?[0-9a-f]*\d[0-9a-f]*\b|\d+")
+
+
+def line_kind(message: str) -> str:
+    """Return the line without its numbers: lines of one kind differ in them alone."""
+    return _NUMBERS.sub("#", message)
+
+
+def _repeated_numbers(lines: Sequence[LogLine], numbers: Iterable[int]) -> set[int]:
+    """Return the lines that came again and again, numbers apart, and still when the start was long over."""
+    by_kind: dict[str, list[int]] = {}
+    for number in numbers:
+        by_kind.setdefault(line_kind(lines[number].message), []).append(number)
+    return {
+        number
+        for kind in by_kind.values()
+        if len(kind) >= MIN_REPEATS and max(lines[n].time_s or 0.0 for n in kind) > START_SECONDS
+        for number in kind
+    }
 
 
 def _tell_same_fault(lines: Sequence[LogLine], line_numbers: Sequence[int]) -> bool:

@@ -1,11 +1,14 @@
 """Rows about what daemons wrote, to the system's log or to files of their own."""
 
+import datetime
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from hostdx.probes.reading.host import Host
-from hostdx.probes.reading.patterns import LineIndex, lazy_pattern
+from hostdx.probes.reading.patterns import LineIndex, lazy_pattern, matches_glob
 from hostdx.probes.reading.read_trace import note_read
 from hostdx.probes.system.kernel_log import read_kernel_log
 from hostdx.probes.system.software.container_log import container_log_paths, read_container_log
@@ -18,7 +21,12 @@ from hostdx.probes.system.software.system_log import (
 )
 from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import join_names
-from hostdx.scenarios.triage.knowledge.daemons import WordPattern, daemon_line_patterns, logged_daemons
+from hostdx.scenarios.triage.knowledge.daemons import (
+    LoggedDaemon,
+    WordPattern,
+    daemon_line_patterns,
+    logged_daemons,
+)
 from hostdx.scenarios.triage.knowledge.fault_lines import (
     ANY,
     KERNEL,
@@ -29,14 +37,14 @@ from hostdx.scenarios.triage.knowledge.fault_lines import (
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.read import MAX_READ_BYTES, kernel_log_index, without_long_lines
 from hostdx.scenarios.triage.rules.rule_file import RuleText
-from hostdx.scenarios.triage.rules.subjects.log import named_devices, shorten_line
+from hostdx.scenarios.triage.rules.subjects.log import line_kind, named_devices, shorten_line
 from hostdx.scenarios.triage.rules.subjects.process import names_of_processes
 from hostdx.scenarios.triage.rules.table import Reader, SubjectRow
 from hostdx.scenarios.triage.rules.words import SentenceTemplate
 
 MAX_LIVE_BYTES = 4 << 20
-_NUMBER = lazy_pattern(r"\b(?:0x)?[0-9a-f]*\d[0-9a-f]*\b|\d+")
 MAX_FILES_OF_PROGRAM = 8  # the last ones by name: dated logs
+MIN_GRAVE_LINES = 3
 
 
 class ProgramLog:
@@ -97,45 +105,114 @@ def _patterns_by_program(rules: Iterable[RuleText]) -> dict[str, list[WordPatter
 
 
 def rows_of_unlisted_service_lines(host: Host, rules: Iterable[RuleText]) -> list[SubjectRow]:
-    """One row per daemon of knowledge/daemons.toml that wrote lines at fault which none of the rules names.
+    """One row per kind of line at fault that none of the rules names, of each daemon of knowledge/daemons.toml.
 
-    `lines`: how many; `worse`: those in grave words; `last`: of the kind that came most often, grave ones first;
-    `alike`: how many are of this kind: numbers apart they are the same.
+    Lines are of one kind if they are the same numbers apart. `loud`: by its words and its count the kind is worth a
+    warning; of the others a daemon has one row at most, of the kind that came most often. `lines`: how many lines at
+    fault the daemon wrote; `alike`: how many are of this kind; `over`: a later line says that the fault has ended.
     """
     listed = _patterns_by_program(rules)
     rows = []
-    for daemon in (each for each in logged_daemons() if each.lists_unknown):
+    for daemon in (
+        *(each for each in logged_daemons() if each.lists_unknown),
+        *_daemons_without_entry(host, rules),
+    ):
         for program in daemon.programs:
             log = _program_log(host, program, daemon.files if program == daemon.programs[0] else ())
-            if not log.lines:
-                continue
-            index = log.index
-            faults = index.find_matches(daemon_line_patterns("fault"), range(len(log.lines)))
-            patterns = (*listed.get(program, ()), *listed[ANY])
-            listed_numbers = index.find_matches(patterns, range(len(log.lines)))
-            harmless = index.find_matches(daemon_line_patterns("harmless"), faults)
-            numbers = sorted(faults - harmless - log.with_neighbours(listed_numbers))
-            grave = index.find_matches(daemon_line_patterns("grave"), {*numbers})
-            by_kind: dict[str, list[int]] = {}
-            for number in (n for n in numbers if n in grave or not grave):
-                by_kind.setdefault(_NUMBER.sub("#", index.lines[number]), []).append(number)
-            most = max(by_kind.values(), key=len, default=[])
-            if log.count_events(most) < daemon.least:
-                numbers, most, grave = [], [], set()
-            last = log.lines[most[-1]] if most else log.lines[-1]
-            columns: dict[str, Value | Reader] = {
-                "name": program,
-                "work": daemon.work,
-                "lines": log.count_events(numbers),
-                "worse": log.count_events(grave),
-                "alike": log.count_events(most),
-                "last": shorten_line(last.message) if most else "",
-                "word": _longest_text_without_numbers(last.message),
-                "source": last.source,
-                "file": last.source if last.source.startswith("/var/log/") else "",
-            }
-            rows.append(SubjectRow(program, columns))
+            if log.lines:
+                patterns = (*listed.get(program, ()), *listed[ANY])
+                rows += _unlisted_kind_rows(daemon, program, log, patterns)
     return rows
+
+
+MAX_KINDS = 3
+MAX_OWN_FILES = 40
+_UNKNOWN_DAEMON = LoggedDaemon(
+    programs=(), work="", least=30, source="syslog(3)", dated=datetime.date(2026, 12, 1)
+)
+_ROTATED = lazy_pattern(r"\d{6,}|\.\d+\.log$")
+
+
+def _daemons_without_entry(host: Host, rules: Iterable[RuleText]) -> list[LoggedDaemon]:
+    """Return an entry without words on its work for each other program of the system's log, and for each other file
+    below /var/log that is named after its program.
+    """
+    known = {program for daemon in logged_daemons() for program in daemon.programs}
+    logs = (*host.compute_once(read_system_log), *host.compute_once(container_log_paths))
+    names: dict[str, tuple[str, ...]] = dict.fromkeys(logs, ())
+    patterns = [pattern for daemon in logged_daemons() for pattern in daemon.files]
+    patterns += [pattern for rule in rules for pattern in rule.files]
+    paths = [*host.glob_paths("/var/log/*.log"), *host.glob_paths("/var/log/*/*.log")]
+    own = [path for path in paths if not any(matches_glob(path, pattern) for pattern in patterns)]
+    for path in [path for path in own if not _ROTATED.search(path)][:MAX_OWN_FILES]:
+        names[path.rpartition("/")[2].removesuffix(".log")] = (path,)
+    return [
+        msgspec.structs.replace(_UNKNOWN_DAEMON, programs=(name,), files=files)
+        for name, files in names.items()
+        if name not in known
+    ]
+
+
+def _unlisted_kind_rows(
+    daemon: LoggedDaemon, program: str, log: ProgramLog, listed: Sequence[WordPattern]
+) -> list[SubjectRow]:
+    index = log.index
+    faults = index.find_matches(daemon_line_patterns("fault"), range(len(log.lines)))
+    faults -= index.find_matches(daemon_line_patterns("harmless"), faults)
+    known = index.find_matches(listed, range(len(log.lines))) if faults else set()
+    numbers = faults - log.with_neighbours(known)
+    alone = index.find_matches(daemon_line_patterns("alone"), numbers)
+    grave = index.find_matches(daemon_line_patterns("grave"), numbers)
+    by_kind: dict[str, list[int]] = {}
+    for number in sorted(numbers):
+        by_kind.setdefault(line_kind(index.lines[number]), []).append(number)
+
+    def is_loud(kind: Sequence[int]) -> bool:
+        count = log.count_events(kind)
+        is_grave = kind[0] in grave and not known  # beside a known fault it is mostly a part of it
+        return (kind[0] in alone and count >= daemon.least // 15) or (
+            is_grave and bool(daemon.work) and count >= max(MIN_GRAVE_LINES, daemon.least // 3)
+        )
+
+    kinds = sorted(
+        by_kind.values(), key=lambda kind: (is_loud(kind), kind[0] in alone, len(kind)), reverse=True
+    )
+    loud: list[list[int]] = []
+    for kind in filter(is_loud, kinds[:MAX_KINDS]):
+        if not loud or not log.with_neighbours(loud[-1]).issuperset(kind):
+            loud.append(kind)
+    is_told = bool(kinds and daemon.work) and log.count_events(kinds[0]) >= daemon.least
+    shown = loud or (kinds[:1] if is_told else [[]])
+    rows = [_row_of_kind(daemon, program, log, kind, kind in loud) for kind in shown]
+    total = log.count_events(numbers)
+    return [row.with_columns({"lines": total if row["alike"] else 0}) for row in rows]
+
+
+def _row_of_kind(
+    daemon: LoggedDaemon, program: str, log: ProgramLog, kind: Sequence[int], loud: bool
+) -> SubjectRow:
+    """`kind`: the lines of one kind; without one the row says that the program wrote nothing at fault."""
+    last = log.lines[kind[-1]] if kind else log.lines[-1]
+    ends = log.index.find_matches(daemon_line_patterns("over"), range(len(log.lines))) if kind else ()
+    word = _longest_text_without_numbers(last.message)
+    columns: dict[str, Value | Reader] = {
+        "name": program,
+        "work": daemon.work or Absent("hostdx does not know this program", "unsupported"),
+        "alike": log.count_events(kind),
+        "loud": loud,
+        "over": any(number > kind[-1] for number in ends),
+        "last": shorten_line(_TIME_BEFORE.sub("", last.message)) if kind else "",
+        "word": word,
+        "source": last.source,
+        "file": last.source if last.source.startswith("/var/log/") else "",
+    }
+    return SubjectRow(f"{program}: {word}" if kind else program, columns)
+
+
+_TIME_BEFORE = lazy_pattern(
+    r"^\W*(?:[A-Z][a-z]{2},? )?(?:[A-Z][a-z]{2} +\d+ |\d{4}[-/]\d\d[-/]\d\d[T ]|\d\d/\d\d/\d\d(?:\d\d)? "
+    r"|\d\d [A-Z][a-z]{2} \d{4} )?\d\d:\d\d:\d\d\S*(?: \d{4})?[:\])]*\s+"
+)
 
 
 def _longest_text_without_numbers(message: str) -> str:

@@ -121,10 +121,36 @@ def test_a_daemons_line_that_no_rule_names(tmp_path: Path) -> None:
     lines = [*(slow.format(n) for n in range(5)), other, "2026-11-07 7f80 0 all is well"]
     tree = Tree(tmp_path).put("/var/log/ceph/ceph-osd.3.log", "\n".join(lines))
     [row] = rows_of_unlisted_service_lines(tree.host(), ())
-    assert (row.subject, row["lines"], row["alike"], row["last"]) == ("ceph-osd", 6, 5, lines[4])
+    assert (row["name"], row["lines"], row["alike"], row["last"]) == ("ceph-osd", 6, 5, lines[4])
     rule = msgspec.structs.replace(RULE, log="slow operation", log_words=(), programs=("ceph-osd",))
     [row] = rows_of_unlisted_service_lines(tree.host(), (rule,))
     assert (row["lines"], row["last"]) == (1, other)
+
+
+SUPERVISOR = "[2026-11-07T02:10:{}] error: the power supervisor cannot reach 12 nodes: node[121-132]"
+TOPOLOGY = "[2026-11-07T02:20:{}] error: partition gpu: cannot lay out the job queue"
+
+
+def unlisted_kinds(tree: Tree) -> list[tuple[object, ...]]:
+    rows = rows_of_unlisted_service_lines(tree.host(), ())
+    return [(row["name"], row["alike"], row["loud"], row["over"]) for row in rows if row["lines"]]
+
+
+def test_each_grave_kind_of_a_daemons_lines_is_a_row(tmp_path: Path) -> None:
+    lines = [kind.format(f"{n:02d}.1") for kind in (SUPERVISOR, TOPOLOGY) for n in range(4)]
+    tree = Tree(tmp_path).put("/var/log/slurm/slurmctld.log", "\n".join(lines))
+    assert unlisted_kinds(tree) == [("slurmctld", 4, True, False)] * 2
+    end = "[2026-11-07T02:30:00] slurmctld: connection to the database restored"
+    tree.put("/var/log/slurm/slurmctld.log", "\n".join([*lines[:4], end]))
+    assert unlisted_kinds(tree) == [("slurmctld", 4, True, True)]
+
+
+def test_a_program_without_an_entry_is_read_where_it_says_that_it_cannot_go_on(tmp_path: Path) -> None:
+    """Its errors alone may be its users'; what is damaged, full or over a limit is not."""
+    tree = Tree(tmp_path).put("/var/log/stagerd/stagerd.log", "ERROR cannot stage in x\n" * 40)
+    assert unlisted_kinds(tree) == []
+    tree.put("/var/log/stagerd/stagerd.log", "ERROR cannot stage in x: quota limit has been reached\n" * 3)
+    assert unlisted_kinds(tree) == [("stagerd", 3, True, False)]
 
 
 def test_a_program_without_lines_has_no_row(tmp_path: Path) -> None:
