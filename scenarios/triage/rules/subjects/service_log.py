@@ -137,7 +137,7 @@ def _daemons_without_entry(host: Host, rules: Iterable[RuleText]) -> list[Logged
     """Return an entry without words on its work for each other program of the system's log, and for each other file
     below /var/log that is named after its program.
     """
-    known = {program for daemon in logged_daemons() for program in daemon.programs}
+    programs_of_entries = {program for daemon in logged_daemons() for program in daemon.programs}
     logs = (*host.compute_once(read_system_log), *host.compute_once(container_log_paths))
     names: dict[str, tuple[str, ...]] = dict.fromkeys(logs, ())
     patterns = [pattern for daemon in logged_daemons() for pattern in daemon.files]
@@ -149,7 +149,7 @@ def _daemons_without_entry(host: Host, rules: Iterable[RuleText]) -> list[Logged
     return [
         msgspec.structs.replace(_UNKNOWN_DAEMON, programs=(name,), files=files)
         for name, files in names.items()
-        if name not in known
+        if name not in programs_of_entries
     ]
 
 
@@ -159,8 +159,8 @@ def _unlisted_kind_rows(
     index = log.index
     faults = index.find_matches(daemon_line_patterns("fault"), range(len(log.lines)))
     faults -= index.find_matches(daemon_line_patterns("harmless"), faults)
-    known = index.find_matches(listed, range(len(log.lines))) if faults else set()
-    numbers = faults - log.with_neighbours(known)
+    listed_numbers = index.find_matches(listed, range(len(log.lines))) if faults else set()
+    numbers = faults - log.with_neighbours(listed_numbers)
     alone = index.find_matches(daemon_line_patterns("alone"), numbers)
     grave = index.find_matches(daemon_line_patterns("grave"), numbers)
     by_kind: dict[str, list[int]] = {}
@@ -169,7 +169,7 @@ def _unlisted_kind_rows(
 
     def is_loud(kind: Sequence[int]) -> bool:
         count = log.count_events(kind)
-        is_grave = kind[0] in grave and not known  # beside a known fault it is mostly a part of it
+        is_grave = kind[0] in grave and not listed_numbers  # beside a known fault it is mostly a part of it
         return (kind[0] in alone and count >= daemon.least // 15) or (
             is_grave and bool(daemon.work) and count >= max(MIN_GRAVE_LINES, daemon.least // 3)
         )
