@@ -11,6 +11,7 @@ import importlib.util
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -149,12 +150,15 @@ def pytest_collection_finish() -> None:
 
 
 FOLDERS = pytest.StashKey[list[Path]]()
+HANGUP = signal.getsignal(signal.SIGHUP)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
     """A test's directory goes when nothing of `os` is patched any more."""
     result = yield
+    # A run in this process ignores it, as it shall; the commands of all later tests would be started, not forked.
+    signal.signal(signal.SIGHUP, HANGUP)
     for path in item.stash.get(FOLDERS, []):
         shutil.rmtree(path, ignore_errors=True)
     return result
