@@ -65,24 +65,38 @@ def parse_atop(source: ImportSource) -> ImportResult:
     return parse_atop_lines(_lines_that_say_something(source.data))
 
 
-# Of a day most lines are of processes that did nothing, and of labels that are not read: skipped in runs, a sample's at
-# once. A name of 15 characters cannot look like the fields behind it.
-_HEAD_BYTES = rb" \S+ \d+ \S+ \S+ \d+ "
-_COUNTING_LINE = re.compile(
-    rb"(?:PRC" + _HEAD_BYTES + rb"\d+ \([^)\n]*\) [A-CE-Za-z] \d+ 0 0 -?\d+ \d+ \d+ -?\d+ \d+ [^\n]*\n"
-    rb"|PRD" + _HEAD_BYTES + rb"\d+ \([^)\n]*\) [A-Za-z] \S+ y 0 0 0 0 \d+ \d+ [^\n]*\n"
-    rb"|(?!RESET|SEP|PRC |PRD |" + b"|".join(b"%s " % name[:3].encode() for name in load_labels())
-    + rb")[^\n]*\n){0,500}([^\n]+)\n?"
-)  # fmt: skip
+def _counting_line_pattern(head_bytes: int) -> re.Pattern[bytes]:
+    """Of a day most lines are of processes that did nothing, and of labels that are not read: skipped in runs, a sample's
+    at once. A name of 15 characters cannot look like the fields behind it.
+
+    `head_bytes`: of what stands between the label and the fields. It is as long on all lines but those of an interval
+    with another number of digits; they are read one by one.
+    """
+    head = rb".{%d}" % head_bytes
+    return re.compile(
+        rb"(?:PRC" + head + rb"\d+ \([^)\n]*\) [A-CE-Za-z] \d+ 0 0 -?\d+ \d+ \d+ -?\d+ \d+ .*\n"
+        rb"|PRD" + head + rb"\d+ \([^)\n]*\) [A-Za-z] \S+ y 0 0 0 0 \d+ \d+ .*\n"
+        rb"|PR[EGMN] .*\n"
+        rb"|(?!RESET|SEP|PRC |PRD |" + b"|".join(b"%s " % name[:3].encode() for name in load_labels())
+        + rb").*\n){0,500}(.+)\n?"
+    )  # fmt: skip
 
 
 def _lines_that_say_something(data: bytes) -> Iterator[str]:
     """Yield the lines that say something; all of the first sample, which tells what the file holds."""
     first = data.find(b"\nSEP\n", data.find(b"\nSEP\n") + 1) + 1
     for line in data[:first].split(b"\n"):
-        yield line[:LINE_LIMIT].decode("utf-8", "backslashreplace").rstrip("\r")
-    for match in _COUNTING_LINE.finditer(data, first):
-        yield match[1][:LINE_LIMIT].decode("utf-8", "backslashreplace").rstrip("\r")
+        yield _decode_line(line)
+    first_head = _HEAD.match(
+        _decode_line(data[first + len("SEP\n") : first + LINE_LIMIT].partition(b"\n")[0])
+    )
+    pattern = _counting_line_pattern(len(first_head[1].encode()) if first_head is not None else 0)
+    for match in pattern.finditer(data, first):
+        yield _decode_line(match[1])
+
+
+def _decode_line(line: bytes) -> str:
+    return line[:LINE_LIMIT].decode("utf-8", "backslashreplace").rstrip("\r")
 
 
 def parse_atop_lines(lines: Iterable[str], zone: str = "") -> ImportResult:
