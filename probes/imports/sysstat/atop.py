@@ -66,8 +66,8 @@ def parse_atop(source: ImportSource) -> ImportResult:
 
 
 def _counting_line_pattern(head_bytes: int) -> re.Pattern[bytes]:
-    """Of a day most lines are of processes that did nothing, and of labels that are not read: skipped in runs, a sample's
-    at once. A name of 15 characters cannot look like the fields behind it.
+    """Of a day most lines are of processes that did nothing, and of labels that are not read: skipped in runs, those of
+    a sample at once. A name of 15 characters cannot look like the fields behind it.
 
     `head_bytes`: of what stands between the label and the fields. It is as long on all lines but those of an interval
     with another number of digits; they are read one by one.
