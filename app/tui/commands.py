@@ -21,7 +21,24 @@ if TYPE_CHECKING:
     from hostdx.scenarios.contract.plan import Plan
 
 
-ReportForm = Literal["md", "page", "html"]  # of a file: all pages, the first, all for a browser
+ReportForm = Literal["page-html", "html", "page", "md"]  # of a file: HTML and Markdown, one page or all of it
+
+
+class FormChoice(msgspec.Struct, frozen=True):
+    """A form in which a report can be saved. `key` saves in this form; `suffix` follows the file's name."""
+
+    form: ReportForm
+    key: str
+    words: str
+    suffix: str
+
+
+FORM_CHOICES = (
+    FormChoice("page-html", "h", "one page, HTML", "-page.html"),
+    FormChoice("html", "B", "all, HTML", ".html"),
+    FormChoice("page", "M", "one page, Markdown", "-page.md"),
+    FormChoice("md", "m", "all, Markdown", ".md"),
+)
 
 
 class RecordedAnswer(msgspec.Struct, frozen=True):
@@ -52,6 +69,7 @@ class ShellCommands(Protocol):
     earlier_results: EarlierResults
     left: list[UndoneChange]
     message: str
+    keeps_keys: bool
     findings_before: frozenset[str]
     first_pulse: Pulse | None
     pulses: deque[Pulse]
@@ -106,11 +124,11 @@ class ShellCommands(Protocol):
     def read_host(self, *, programs: bool = False) -> None: ...
     def reread_host_if_old(self, max_age_s: float) -> None: ...
     def save_report(self, path: Path, form: ReportForm) -> None: ...
-    def save_html(self, argv: Sequence[str], title: str) -> None: ...
-    def save_page(self, argv: Sequence[str], title: str) -> None: ...
-    def save_text(self, name: str, text: str, suffix: str = "md", note: str = "") -> None: ...
+    def report_target(self, name: str) -> str: ...
+    def save_printed(self, argv: Sequence[str], name: str, form: ReportForm) -> None: ...
+    def save_text(self, name: str, text: str, suffix: str = ".md", note: str = "") -> None: ...
     def show_report(self, argv: Sequence[str], title: str, noun: str, page: Sequence[str] = ()) -> None: ...
-    def show_message(self, words: str) -> None: ...
+    def show_message(self, words: str, *, keeps_keys: bool = False) -> None: ...
     def refresh_after_move(self) -> None: ...
     def show_keys(self, about: Screen[object], *, as_palette: bool = False) -> None: ...
     def show_run(self, which: str = "") -> None: ...

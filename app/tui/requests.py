@@ -18,7 +18,7 @@ from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.printable import make_lines_printable
 from hostdx.app.tui.children.event_child import TIMEOUT_S, CommandOutcome, EventChild, run_hostdx
-from hostdx.app.tui.commands import EarlierResults, ReportForm
+from hostdx.app.tui.commands import FORM_CHOICES, EarlierResults, ReportForm
 from hostdx.probes.files.safe_read import read_trusted_file
 from hostdx.probes.units import format_duration
 from hostdx.scenarios.contract.events import ScenarioOffer
@@ -69,7 +69,7 @@ class ShellBase(App[int]):
         self.answered_message = ""  # the line that stood on the screen when the last key was pressed
         self.raw_values = False  # plots show each side's values instead of one over the other
 
-    def show_message(self, words: str) -> None:
+    def show_message(self, words: str, *, keeps_keys: bool = False) -> None:
         raise NotImplementedError
 
     def draw(self) -> None:
@@ -360,7 +360,8 @@ class ShellBase(App[int]):
         self.show_message("comparing")
         left, right = ["compare", *map(str, a)], ["--", *map(str, b)]
         page = [*left, "--format", "md", "--one-page", *right]
-        self.show_report([*left, "--format", "document", *right], "comparison", "comparison", page)
+        title = f"comparison-{_side_name(a)}-{_side_name(b)}"
+        self.show_report([*left, "--format", "document", *right], title, "comparison", page)
 
     def show_report(self, argv: Sequence[str], title: str, noun: str, page_argv: Sequence[str] = ()) -> None:
         """Show the report that this command of hostdx prints as JSON. `noun`: what is missing where it fails.
@@ -400,40 +401,39 @@ class ShellBase(App[int]):
         self.run_command_then(argv, failure_prefix, show)
 
     def save_report(self, path: Path, form: ReportForm) -> None:
-        if form == "page":
-            self.save_page(_one_page_report_argv(path), path.name)
-        elif form == "html":
-            self.save_html(["report", str(path), "--format", "html"], path.name)
-        else:
-            argv, note = ["report", str(path), "--format", "md"], "all pages; M saves only the first"
-            self._save_printed(argv, path.name, "report", note)
+        page = ["--one-page"] if form in ("page", "page-html") else []
+        kind = "html" if form in ("html", "page-html") else "md"
+        self.save_printed(["report", str(path), "--format", kind, *page], path.name, form)
 
-    def save_page(self, argv: Sequence[str], title: str) -> None:
-        """Save what this command of hostdx prints as the one page of a report with this title."""
-        name = f"{title.partition('.')[0]}-page"
-        self._save_printed(argv, name, "page", "the first page; m saves all pages")
+    def save_printed(self, argv: Sequence[str], name: str, form: ReportForm) -> None:
+        """Save what this command of hostdx prints, in this form, under the name of its recording."""
+        choice = next(choice for choice in FORM_CHOICES if choice.form == form)
+        self.show_message("writing the report to a file")
+        self.run_command_then(
+            argv, "no report", lambda text: self.save_text(name, text, choice.suffix, choice.words)
+        )
 
-    def save_html(self, argv: Sequence[str], title: str) -> None:
-        """Save what this command of hostdx prints as a page for a browser."""
-        self._save_printed(argv, title, "HTML report", "one file for a browser, with all figures", "html")
+    def report_target(self, name: str) -> str:
+        """Return where a report of this name will be saved, without what its form adds to the name."""
+        directory = next(
+            (d for d in _report_directories() if os.access(d, os.W_OK)), _report_directories()[-1]
+        )
+        return str(directory / f"hostdx-{_file_stem(name)}")
 
-    def _save_printed(self, argv: Sequence[str], name: str, what: str, note: str, suffix: str = "md") -> None:
-        self.show_message(f"writing the {what} to a file")
-        self.run_command_then(argv, "no report", lambda text: self.save_text(name, text, suffix, note))
-
-    def save_text(self, name: str, text: str, suffix: str = "md", note: str = "") -> None:
+    def save_text(self, name: str, text: str, suffix: str = ".md", note: str = "") -> None:
         """Into the current directory, else beside the recordings; never over another file.
 
         `note`: the part of the message that tells this text from others, with its length.
         """
-        stem = name.removesuffix(".gz").removesuffix(".jsonl").replace(" ", "-")
-        for directory in (Path.cwd(), state.state_dir() / "reports"):
+        own, in_own_state = _report_directories()
+        for directory in (own, in_own_state):
             try:
-                if directory != Path.cwd():
+                if directory == in_own_state:
                     state.make_private_dir(directory)
-                length = f"{text.count(chr(10))} lines: " if suffix == "md" else ""
+                length = f"{text.count(chr(10))} lines: " if suffix.endswith(".md") else ""
                 words = f"  ({length}{note})" if note else ""
-                self.show_message(f"saved {_write_report_once(directory, stem, text, suffix)}{words}")
+                path = _write_report_once(directory, _file_stem(name), text, suffix)
+                self.show_message(f"saved {path}{words}", keeps_keys=True)
                 return
             except (OSError, Failure) as why:
                 trouble = why
@@ -474,6 +474,20 @@ def _one_page_report_argv(path: Path) -> list[str]:
     return ["report", str(path), "--format", "md", "--one-page"]
 
 
+def _report_directories() -> tuple[Path, Path]:
+    return Path.cwd(), state.state_dir() / "reports"
+
+
+def _file_stem(name: str) -> str:
+    return name.removesuffix(".gz").removesuffix(".jsonl").replace(" ", "-")
+
+
+def _side_name(paths: Sequence[Path]) -> str:
+    """Return the first recording of a side of a comparison by its name, and how many more there are."""
+    more = f"-and-{len(paths) - 1}-more" if len(paths) > 1 else ""
+    return f"{_file_stem(paths[0].name)}{more}"
+
+
 def _journal_names() -> tuple[str, ...]:
     try:
         return tuple(sorted(p.name for p in state.journal_dir().iterdir() if p.is_file()))
@@ -483,7 +497,7 @@ def _journal_names() -> tuple[str, ...]:
 
 def _write_report_once(directory: Path, stem: str, text: str, suffix: str) -> Path:
     for number in range(1, 1000):
-        path = directory / (f"hostdx-{stem}.{suffix}" if number == 1 else f"hostdx-{stem}-{number}.{suffix}")
+        path = directory / (f"hostdx-{stem}{suffix}" if number == 1 else f"hostdx-{stem}-{number}{suffix}")
         try:
             same = path.is_file() and not path.is_symlink() and path.stat().st_size <= MAX_REPORT_BYTES
             if same and read_trusted_file(path, MAX_REPORT_BYTES).decode("utf-8", "replace") == text:

@@ -83,6 +83,7 @@ class Shell(KeysFromKeymap, ShellBase):
         self._disable_tooltips = self._disable_notifications = True
         self.ascii_only = ascii_only
         self.message = ""
+        self.keeps_keys = False  # the keys stand below the message
         self._newest_key: events.Key | None = None
         self.triage = triage
         self.findings_before: frozenset[str] = frozenset()  # keys of what triage found the time before
@@ -371,9 +372,9 @@ class Shell(KeysFromKeymap, ShellBase):
 
     # Keys that work everywhere
 
-    def show_message(self, words: str) -> None:
-        """One line in place of the keys, until the next key."""
-        self.message = words
+    def show_message(self, words: str, *, keeps_keys: bool = False) -> None:
+        """Until the next key, in place of the keys or above them."""
+        self.message, self.keeps_keys = words, keeps_keys
         self.draw()
 
     async def on_event(self, event: events.Event) -> None:

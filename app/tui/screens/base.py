@@ -13,7 +13,9 @@ from textual.geometry import Offset
 from textual.screen import Screen
 from textual.widget import Widget
 
+from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.lines import Line, cell_width, crop_line, split_line, text_line, tinted_line
+from hostdx.app.tui.commands import FORM_CHOICES
 from hostdx.app.tui.own_settings import KeysFromKeymap
 from hostdx.app.tui.widgets.keybar import KeyBar
 from hostdx.app.tui.widgets.panel import Box, DrawnPanel, Panel
@@ -23,6 +25,12 @@ from hostdx.app.tui.widgets.reader import Reader
 if TYPE_CHECKING:
     from hostdx.app.tui.commands import ReportForm, ShellCommands
 
+SAVE_BINDINGS = (
+    Binding("E", "choose_form", "save"),
+    Binding("M", "save_page", "save one page as Markdown", show=False),
+    Binding("m", "save", "save all as Markdown", show=False),
+    Binding("B", "save_html", "save all as HTML", show=False),
+)
 MIN_SIZE_CELLS = (60, 20)
 BROAD = 160  # cells from which on two columns stand side by side; `-wide` holds there as well
 
@@ -189,6 +197,31 @@ class Base(KeysFromKeymap, Screen[object]):
         if self.recording_of_report is not None:
             self.shell.save_report(self.recording_of_report, form)
 
+    @property
+    def saved_name(self) -> str:
+        """Return the name under which the keys of a report save it; empty where there is none."""
+        return self.recording_of_report.name if self.recording_of_report is not None else ""
+
+    @property
+    def saved_forms(self) -> frozenset[ReportForm]:
+        return frozenset(choice.form for choice in FORM_CHOICES)
+
+    def action_choose_form(self) -> None:
+        """Say where the report will go, and ask in which form."""
+        from hostdx.app.tui.screens.ask import ChoiceScreen
+
+        if not self.saved_name:
+            return
+        choices = {choice.key: choice for choice in FORM_CHOICES if choice.form in self.saved_forms}
+
+        def save_in_form(key: str | None) -> None:
+            if key is not None:
+                self.action_save(choices[key].form)
+
+        ways = {key: f"{choice.words} (…{choice.suffix})" for key, choice in choices.items()}
+        question = f"Save {clean_text(self.shell.report_target(self.saved_name))}… as:"
+        self.app.push_screen(ChoiceScreen(question, ways, "Esc cancels"), save_in_form)
+
     def action_save_page(self) -> None:
         self.action_save("page")
 
@@ -196,7 +229,7 @@ class Base(KeysFromKeymap, Screen[object]):
         self.action_save("html")
 
     def action_picture(self) -> None:
-        self.shell.save_text(self.title_words, self.app.export_screenshot(), "svg")
+        self.shell.save_text(self.title_words, self.app.export_screenshot(), ".svg")
 
     def action_clear(self) -> None:
         """Esc takes back the last thing: a filter, else this screen; it never leaves the program."""

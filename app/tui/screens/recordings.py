@@ -31,7 +31,7 @@ from hostdx.app.terminal.lines import (
 )
 from hostdx.app.tui.details import next_step_lines, sign_lines
 from hostdx.app.tui.screens.ask import AskScreen, ChoiceScreen
-from hostdx.app.tui.screens.base import Base
+from hostdx.app.tui.screens.base import SAVE_BINDINGS, Base
 from hostdx.app.tui.widgets.home.findings_panel import full_finding_lines
 from hostdx.app.tui.widgets.home.recordings_line import BAR, ENDS, interval_line
 from hostdx.app.tui.widgets.measuring.standing import margin_of
@@ -151,9 +151,7 @@ class RecordingsScreen(Base):
         Binding("delete,D", "delete", "delete"),
         Binding("0", "replay", "replay from the start"),
         Binding("o", "report", "report"),
-        Binding("M", "save_page", "save page"),
-        Binding("m", "save", "save all"),
-        Binding("B", "save_html", "save HTML"),
+        *SAVE_BINDINGS,
         Binding("L", "label", "name it", priority=True),
         Binding("I", "import", "import a file"),
         *(

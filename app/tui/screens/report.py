@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from hostdx.app.report.forms.cells import document_lines
 from hostdx.app.report.forms.markdown import render_markdown
-from hostdx.app.tui.screens.base import Base
+from hostdx.app.tui.screens.base import SAVE_BINDINGS, Base
 from hostdx.app.tui.widgets.reader import Reader
 from hostdx.scenarios.contract.results.document import ReportDocument
 
@@ -25,9 +25,7 @@ class ReportScreen(Base):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("M", "save_page", "save page"),
-        Binding("m", "save", "save all"),
-        Binding("B", "save_html", "save HTML"),
+        *SAVE_BINDINGS,
         Binding("c", "copy", "copy (OSC 52)"),
         Binding("slash", "filter", "search", priority=True),
     ]
@@ -38,6 +36,25 @@ class ReportScreen(Base):
     ) -> None:
         super().__init__()
         self.recording, self.document, self._page, self._html = recording, document, page, html
+
+    @property
+    def _commands(self) -> dict[ReportForm, tuple[str, ...]]:
+        """Return the commands of hostdx that print it, by form. All of the Markdown is made here."""
+        page_html = tuple("html" if word == "md" else word for word in self._page)
+        commands: dict[ReportForm, tuple[str, ...]] = {
+            "page-html": page_html,
+            "html": self._html,
+            "page": self._page,
+        }
+        return {form: command for form, command in commands.items() if command}
+
+    @property
+    def saved_name(self) -> str:
+        return self.recording
+
+    @property
+    def saved_forms(self) -> frozenset[ReportForm]:
+        return frozenset(("md", *self._commands))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return bool({"save_page": self._page, "save_html": self._html}.get(action, True))
@@ -50,14 +67,10 @@ class ReportScreen(Base):
         yield Reader(lru_cache(1)(lambda width: document_lines(self.document, width)))
 
     def action_save(self, form: ReportForm = "md") -> None:
-        note = "all pages; M saves only the first" if self._page else ""
-        self.shell.save_text(self.recording, render_markdown(self.document), note=note)
-
-    def action_save_page(self) -> None:
-        self.shell.save_page(self._page, self.recording)
-
-    def action_save_html(self) -> None:
-        self.shell.save_html(self._html, self.recording)
+        if form == "md":
+            self.shell.save_text(self.recording, render_markdown(self.document))
+        else:
+            self.shell.save_printed(self._commands[form], self.recording, form)
 
     def action_copy(self) -> None:
         self.shell.copy(render_markdown(self.document), "the report")

@@ -18,6 +18,7 @@ from hostdx.app.tui.details import (
     pid_to_measure,
     scenario_argv,
 )
+from hostdx.app.tui.screens.base import SAVE_BINDINGS
 from hostdx.app.tui.screens.finding import FindingScreen
 from hostdx.app.tui.screens.groups import GroupsScreen
 from hostdx.app.tui.screens.run import RunScreen
@@ -96,9 +97,7 @@ class VerdictScreen(RunScreen):
     """
     BINDINGS = [
         Binding("v", "live", "live view"),
-        Binding("M", "save_page", "save page"),
-        Binding("m", "save", "save all"),
-        Binding("B", "save_html", "save HTML"),
+        *SAVE_BINDINGS,
         Binding("c", "copy", "copy commands"),
         Binding("slash", "filter", "filter", show=False, priority=True),
         Binding("q", "back", "back"),

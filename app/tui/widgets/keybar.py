@@ -8,6 +8,7 @@ from hostdx.app.terminal.lines import Line, cell_width, tinted_line, wrap_text
 from hostdx.app.tui.widgets.panel import Panel
 
 MAX_KEYS = 7
+MAX_LINES_ABOVE_KEYS = 3
 NAMES = {
     "enter": "Enter", "escape": "Esc", "question_mark": "?", "slash": "/", "space": "space", "plus": "+", "minus": "-",
     "tab": "Tab", "up": "↑", "down": "↓", "pageup": "PgUp", "pagedown": "PgDn", "home": "Home", "end": "End",
@@ -44,7 +45,13 @@ class KeyBar(Panel):
         if self.shell.message:
             # a path is shown whole
             message_lines = wrap_text(self.shell.message, width - 1, "strong", indent=1)
-            return [tinted_line(line, width, "bar") for line in message_lines]
+            lines = [tinted_line(line, width, "bar") for line in message_lines]
+            return (
+                [*lines[:MAX_LINES_ABOVE_KEYS], *self._key_lines(width)] if self.shell.keeps_keys else lines
+            )
+        return self._key_lines(width)
+
+    def _key_lines(self, width: int) -> list[Line]:
         active = [a.binding for a in self.screen.active_bindings.values() if a.enabled]
         shown = {b.action: b for b in reversed(active) if b.show}  # the first key of each
         shown = {b.action: b for b in active if shown.get(b.action) is b}

@@ -18,6 +18,7 @@ from hostdx.app.terminal.lines import cell_width, wrap_text
 from hostdx.app.terminal.process import read_start_ticks
 from hostdx.app.tui import requests
 from hostdx.app.tui.children.event_child import CommandOutcome, EventChild
+from hostdx.app.tui.screens.ask import ChoiceScreen
 from hostdx.app.tui.screens.home import HomeScreen
 from hostdx.app.tui.screens.live import LiveScreen
 from hostdx.app.tui.screens.recordings import RecordingsScreen
@@ -25,6 +26,7 @@ from hostdx.app.tui.screens.report import ReportScreen
 from hostdx.app.tui.screens.undo import UndoScreen
 from hostdx.app.tui.screens.verdict import VerdictScreen
 from hostdx.app.tui.shell import Shell
+from hostdx.app.tui.widgets.keybar import KeyBar
 from hostdx.scenarios.contract.results.document import (
     Bullets,
     Code,
@@ -193,9 +195,22 @@ async def test_two_marked_recordings_are_compared(tmp_path: Path, monkeypatch: p
         await wait(pilot, lambda: bool(list(tmp_path.glob("*-page.md"))))
         page = (tmp_path / "asked").read_text().split()
         await keys(pilot, "B")
-        await wait(pilot, lambda: (tmp_path / "hostdx-comparison.html").exists())
+        both = "20261121T140210Z-storage-abc121", "20261122T140210Z-storage-abc122"
+        name = f"hostdx-comparison-{both[1]}-{both[0]}"
+        await wait(pilot, lambda: (tmp_path / f"{name}.html").exists())
+        html = (tmp_path / "asked").read_text().split()
+        (tmp_path / f"{name}-page.html").write_text("somebody's notes")
+        await keys(pilot, "E")
+        assert isinstance(app.screen, ChoiceScreen)
+        await keys(pilot, "h")
+        await wait(pilot, lambda: (tmp_path / f"{name}-2-page.html").exists())
+        assert (tmp_path / f"{name}-page.html").read_text() == "somebody's notes"
+        page_html = (tmp_path / "asked").read_text().split()
+        await pilot.pause()
+        assert app.message and "E" in {key for _, _, key in app.screen.query_one(KeyBar)._spots}
+    assert [word.replace("html", "md") for word in page_html] == page
     assert words[0] == "compare" and words[1].endswith("abc122.jsonl")
-    assert (tmp_path / "asked").read_text().split() == [word.replace("document", "html") for word in words]
+    assert html == [word.replace("document", "html") for word in words]
     assert [word for word in page if word != "--one-page"] == [
         word.replace("document", "md") for word in words
     ]
