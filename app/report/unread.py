@@ -1,9 +1,12 @@
 """What of this host was not looked at, why, and what would show it; apart from what the host does not tell."""
 
+from collections.abc import Collection
+from functools import cache
 from typing import NamedTuple
 
 from hostdx.app.recordings.session import RunSession
 from hostdx.probes.types import AbsentKind
+from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract.results import document as doc
 
 # What an admin can do about it. Not here: what the kernel, a device or the host does not have.
@@ -32,9 +35,24 @@ def group_unread(session: RunSession) -> list[UnreadGroup]:
         groups.setdefault((absent.reason, REMEDIES.get(absent.kind, "")), []).append(absent.label)
     for check in session.checks.values():
         if check.reason and check.state in ("unreadable", "spoke"):
-            groups.setdefault((check.reason, REMEDIES.get(check.kind, "")), []).append(check.rule)
+            groups.setdefault((check.reason, REMEDIES.get(check.kind, "")), []).append(
+                _rule_words(check.rule)
+            )
     unread = [UnreadGroup(tuple(names), reason, remedy) for (reason, remedy), names in groups.items()]
     return sorted(unread, key=lambda group: not group.remedy)
+
+
+@cache
+def _rule_titles() -> dict[str, str]:
+    from hostdx.scenarios.triage.triage import all_rules  # dear to import: only where something was unread
+
+    return {rule.id: rule.title for rule in all_rules()}
+
+
+def _rule_words(rule_id: str) -> str:
+    """Return what the rule looks for, with its name for `hostdx rules --explain`; of an unknown one its name."""
+    title = _rule_titles().get(rule_id, "")
+    return f"{title} ({rule_id})" if title else rule_id
 
 
 def count_readable(session: RunSession) -> int:
@@ -43,12 +61,12 @@ def count_readable(session: RunSession) -> int:
 
 
 def unread_parts(session: RunSession) -> list[doc.Part]:
-    rows = [(", ".join(g.names), g.reason, g.remedy) for g in group_unread(session) if g.remedy]
+    rows = [("; ".join(g.names), g.reason, g.remedy) for g in group_unread(session) if g.remedy]
     return [doc.Table(("what", "why", "what would show it"), tuple(rows))] if rows else []
 
 
 def missing_parts(session: RunSession) -> list[doc.Part]:
-    rows = [(", ".join(group.names), group.reason) for group in group_unread(session) if not group.remedy]
+    rows = [("; ".join(group.names), group.reason) for group in group_unread(session) if not group.remedy]
     return [doc.Table(("what", "why"), tuple(rows))] if rows else []
 
 
@@ -56,3 +74,15 @@ def may_ask_programs(session: RunSession) -> bool:
     """Return whether this is a live host whose programs were not asked."""
     began = session.began
     return began is not None and not session.is_captured and not began.options.get("programs")
+
+
+def programs_answer_text(session: RunSession, findings_before: Collection[str]) -> str:
+    """Return how many programs answered and what that added; empty where none was asked. `findings_before`: the keys of
+    what was found before they were asked.
+    """
+    answered = session.facts.get("programs answered")
+    if answered is None or not isinstance(answered.value, list):
+        return ""
+    added = len(session.findings.keys() - set(findings_before))
+    new = count_noun(added, "new finding") if added else "nothing new"
+    return f"{count_noun(len(answered.value), 'program')} answered: {new}"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from hostdx.probes.children.command import run_command
+from hostdx.probes.children.command import find_tool, run_command
 from hostdx.probes.files.path_ownership import find_root_objection
 from hostdx.probes.files.safe_read import read_regular
 from hostdx.probes.reading.captured.sosreport import FOLDER, captured_file_name
@@ -43,6 +43,10 @@ def load_programs() -> tuple[AskedProgram, ...]:
     return msgspec.convert(table["program"], tuple[AskedProgram, ...])
 
 
+def _program_name(argv: tuple[str, ...]) -> str:
+    return argv[0].rpartition("/")[2]
+
+
 class AskingHost(Host):
     """The live machine, with what its programs printed. Until `ask_programs` it is a Host as any other."""
 
@@ -51,11 +55,22 @@ class AskingHost(Host):
         self._outputs: dict[str, str] = {}  # by the path that a sosreport has for it
         self._commands: dict[str, str] = {}  # by the same path
         self._paths: dict[str, str] = {}  # that path by its last name
+        self._silent: dict[str, Absent] = {}  # by the program's name
 
     @property
     def answering_programs(self) -> tuple[str, ...]:
         names = (command.split(" ")[0].rpartition("/")[2] for command in self._commands.values())
         return tuple(sorted(set(names)))
+
+    @property
+    def silent_programs(self) -> dict[str, Absent]:
+        """By name of each installed program of the table that answered nothing: why. Empty before they are asked."""
+        answering = self.answering_programs
+        return {
+            name: absent
+            for name, absent in sorted(self._silent.items())
+            if name not in answering and find_tool(name) is not None
+        }
 
     def ask_programs(self, most_s: float) -> tuple[Absent, ...]:
         """Ask all programs of the table that fit this host; return one Absent for each that hangs. What was not asked
@@ -77,6 +92,8 @@ class AskingHost(Host):
         for (program, argv), answer in zip(calls, answers, strict=True):
             if isinstance(answer, str):
                 self._keep_output_at_path(program, argv, answer.rstrip("\n"))
+            else:
+                self._silent[_program_name(argv)] = answer
         hung = (a for a in answers if isinstance(a, Absent) and a.kind == "timeout")
         return tuple({answer.source.split(" ")[0]: answer for answer in hung}.values())
 
@@ -90,7 +107,8 @@ class AskingHost(Host):
     def _programs_to_ask(self) -> Iterator[tuple[AskedProgram, tuple[str, ...]]]:
         is_root = os.geteuid() == 0
         for program in load_programs():
-            if (program.root and not is_root) or not any(map(self.glob_paths, program.needs)):
+            if (why := self._reason_not_to_ask(program, is_root=is_root)) is not None:
+                self._silent |= {_program_name(argv): why for argv in program.commands}
                 continue
             place = program.each.partition("*")[0].count("/")
             names = (
@@ -100,6 +118,13 @@ class AskingHost(Host):
                 for argv in program.commands if not name.startswith("-") else ():
                     if not (is_root and argv[0].startswith("/") and find_root_objection(argv[0])):
                         yield program, tuple(word.replace("{name}", name) for word in argv)
+
+    def _reason_not_to_ask(self, program: AskedProgram, *, is_root: bool) -> Absent | None:
+        if not any(map(self.glob_paths, program.needs)):
+            return Absent(f"not asked: this host has no {' or '.join(program.needs)}", "unsupported")
+        return (
+            Absent("not asked: only root may ask it", "permission") if program.root and not is_root else None
+        )
 
     def name_commands(self, text: str) -> str:
         def command_at(match: re.Match[str]) -> str:

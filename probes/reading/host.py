@@ -281,6 +281,11 @@ class Host:
         """The names of the programs of this machine that were asked and answered: see `AskingHost`."""
         return ()
 
+    @property
+    def silent_programs(self) -> dict[str, Absent]:
+        """By name, why an installed program of this machine was not asked or gave no answer: see `AskingHost`."""
+        return {}
+
     def name_commands(self, text: str) -> str:
         """Return a text with the commands that were asked in place of the paths that a sosreport has for them."""
         return text

@@ -16,7 +16,7 @@ from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.app.terminal.output import print_parts, print_problem, print_raw, print_result
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.time_limit import iterate_in_time
-from hostdx.probes.types import Fact
+from hostdx.probes.types import Fact, UnreadFact
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import SEVERITIES, Evidence
 
@@ -171,6 +171,8 @@ def _triage_events(
     if programs:
         answered = Fact("programs", "answered", list(host.answering_programs), "what each printed")
         yield ev.fact_event(answered, elapsed_s())
+        for name, absent in host.silent_programs.items():
+            yield ev.fact_event(UnreadFact("program", name, absent), elapsed_s())
     # recordings are read where a finding asks
     rates = cache(_read_rates_alone if root is None else dict[str, Fact])
     proofs = cache(_read_proved_remedies if root is None else dict[str, Fact])

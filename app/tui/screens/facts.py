@@ -10,7 +10,12 @@ from textual.widget import Widget
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.forms.cells import parts_lines
 from hostdx.app.report.full_report import fact_parts
-from hostdx.app.report.unread import may_ask_programs, missing_parts, unread_parts
+from hostdx.app.report.unread import (
+    may_ask_programs,
+    missing_parts,
+    programs_answer_text,
+    unread_parts,
+)
 from hostdx.app.terminal.lines import BLANK, Line, line_with_key_names, text_line
 from hostdx.app.tui.screens.base import Base
 from hostdx.app.tui.widgets.reader import Reader
@@ -34,7 +39,7 @@ class FactsScreen(Base):
     title_words = "facts"
     BINDINGS = [
         Binding("slash", "filter", "search", priority=True),
-        Binding("R", "again", "read the host again and ask its programs", show=False),
+        Binding("R", "again", "read again, ask programs"),
     ]
 
     def __init__(self, session: Callable[[], RunSession], *, of_host: bool = False) -> None:
@@ -47,9 +52,15 @@ class FactsScreen(Base):
     def _lines(self, width: int) -> list[Line]:
         session = self._session()
         lines = fact_lines(session, width)
-        if not self._of_host or not may_ask_programs(session):
+        if not self._of_host:
             return lines
-        return [line_with_key_names("Programs of this host were not asked: [R] asks them"), BLANK, *lines]
+        if may_ask_programs(session):
+            return [line_with_key_names("Programs of this host were not asked: [R] asks them"), BLANK, *lines]
+        # the findings are counted once all of them are there
+        answer = (
+            programs_answer_text(session, self.shell.findings_before) if session.ended is not None else ""
+        )
+        return [text_line(answer or "asking the programs of this host", "strong"), BLANK, *lines]
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return self._of_host if action == "again" else True

@@ -133,8 +133,17 @@ def test_warnings_and_failures_are_read_as_in_a_sosreport(
     tool.write_text("#!/bin/sh\necho '  LV VG Attr'\necho '  WARNING: PV is missing.' >&2\nexit 5\n")
     tool.chmod(0o755)
     monkeypatch.setattr(command_runner, "find_root_objection", lambda _path: "")
+    for name in ("smartctl", "dmsetup"):
+        (tmp_path / name).write_text("#!/bin/sh\nexec /bin/sleep 9\n" if name == "dmsetup" else "#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
     host = AskingHost()
-    host.ask_programs(5.0)
+    assert not host.silent_programs
+    host.ask_programs(1.0)
+    silent = host.silent_programs
+    assert {name: why.kind for name, why in silent.items()} == {
+        "smartctl": "unsupported",
+        "dmsetup": "timeout",
+    }
     [path] = host.glob_paths(f"{FOLDER}/lvm2/*")
     assert host.read_file_text(path) == "  LV VG Attr\n  WARNING: PV is missing."
 
