@@ -100,12 +100,29 @@ def read_recording_answer(listed: store.ListedRecording) -> tuple[HeadlineAnswer
         return None, session
     try:
         session = load_recording(listed.path)
-        return find_headline_answer(session), session
+        answer = find_headline_answer(session)
+        if listed.state == "dead" and answer.verdict is None and answer.finding is None:
+            return HeadlineAnswer("killed before anything was decided", STATE_WEIGHTS["dead"]), session
+        return answer, session
     except (BrokenRecording, OSError):
         return None, session
     except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
         explanation = f"its figures make no sense ({type(error).__name__})"  # the list goes on
         return HeadlineAnswer(explanation, "unknown"), RunSession()
+
+
+# by the state of a recording that says no more of itself: its sign, and how grave it is
+STATE_WEIGHTS: dict[str, Weight] = {
+    "failed": "critical", "interrupted": "warning", "dead": "warning", "unreadable": "unknown", "skipped": "unknown",
+}  # fmt: skip
+STATE_WORDS = {"interrupted": "stopped", "dead": "killed"}  # the others are their own word
+
+
+def recording_state_answer(listed: store.ListedRecording) -> HeadlineAnswer:
+    """Return how a recording without an answer of its own ended: `failed: the runner was killed`."""
+    state = STATE_WORDS.get(listed.state, listed.state)
+    sentence = f"{state}: {listed.reason}" if listed.reason else f"{state}: {listed.scenario or 'no answer'}"
+    return HeadlineAnswer(sentence, STATE_WEIGHTS.get(listed.state, "unknown"))
 
 
 def _imported_file_names(session: RunSession) -> str:

@@ -3,6 +3,7 @@
 import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
@@ -255,7 +256,8 @@ def _steps_of_benchmark_set(session: RunSession, recording: str) -> tuple[Sugges
     steps = [remedy.as_step for remedy in recorded.remedy if remedy.commands]
     # the first compares it, with a name that stays right when it is no longer the last one
     if recording and steps:
-        command = shlex.join(["hostdx", "compare", "OLD", "--", recording])
+        before, after = _demos_to_compare(recording) or ("OLD", recording)
+        command = shlex.join(["hostdx", "compare", before, "--", after])
         steps[0] = SuggestedStep(steps[0].title, command)
     if recording and (recording_path := recordings_dir() / recording).is_file():
         carry = shlex.join(["scp", str(recording_path), "HOST:"])
@@ -267,6 +269,25 @@ def _steps_of_benchmark_set(session: RunSession, recording: str) -> tuple[Sugges
             step = SuggestedStep("", confirmation.confirmation_command(suspect, session))
         steps.append(SuggestedStep(SAYS.text("suspected", title=suspect.title), step.command, step.then))
     return tuple(steps)
+
+
+@cache
+def _demos_to_compare(recording: str) -> tuple[str, str] | None:
+    """Return a bundled recording and another one of its scenario, the earlier first; None where none fits."""
+    from hostdx.app.recordings import store  # not for the first screen
+
+    demos = store.list_demo_arguments()
+    if recording not in demos:
+        return None
+    entries = {name: store.examine_recording(store.resolve_recording(name)) for name in demos}
+    own = entries[recording]
+    others = [name for name, entry in entries.items() if entry.scenario == own.scenario and name != recording]
+    if not others:
+        return None
+    earlier = [name for name in others if entries[name].wall < own.wall]
+    other = max(earlier, key=lambda name: entries[name].wall) if earlier else others[0]
+    before, after = sorted((recording, other), key=lambda name: entries[name].wall)
+    return before, after
 
 
 def _worst_remedy(session: RunSession, *severities: str, measured_here: bool = False) -> Remedy | None:

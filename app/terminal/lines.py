@@ -55,7 +55,10 @@ def crop_line(line: Sequence[Span], width: int) -> Line:
 
 
 def shorten_middle(words: str, width: int) -> str:
-    """At most `width` cells; what is cut is cut in the middle: names that begin alike often differ at their end."""
+    """At most `width` cells; what is cut is cut in the middle: names that begin alike often differ at their end.
+
+    A last part after a comma stays whole where it fits: `sequential write… one CPU`.
+    """
     words = clean_text(words)
     if cell_len(words) <= width or width < 1:
         return words if width > 0 else ""
@@ -64,7 +67,27 @@ def shorten_middle(words: str, width: int) -> str:
         if cell_len(letter + tail) > room:
             break
         tail = letter + tail
-    return f"{set_cell_size(words, width - 1 - cell_len(tail)).rstrip()}…{tail.lstrip()}"
+    comma = tail.find(", ")
+    tail = tail[comma + 1 :] if comma >= 0 else tail.lstrip()
+    return f"{set_cell_size(words, width - 1 - cell_len(tail)).rstrip(' ,')}…{tail}"
+
+
+def shorten_names(names: Sequence[str], width: int) -> list[str]:
+    """Each in at most `width` cells, as `shorten_middle`; names that would look alike keep their ends instead."""
+    shortened = [shorten_middle(name, width) for name in names]
+    whole_names: dict[str, set[str]] = {}
+    for name, text in zip(names, shortened, strict=True):
+        whole_names.setdefault(text, set()).add(clean_text(name))
+    return [
+        text if len(whole_names[text]) == 1 else _crop_beginning(clean_text(name), width)
+        for name, text in zip(names, shortened, strict=True)
+    ]
+
+
+def _crop_beginning(words: str, width: int) -> str:
+    while words and cell_len(words) > width - 1:
+        words = words[1:]
+    return f"…{words}"
 
 
 def clause_prefixes(words: str) -> list[str]:

@@ -9,7 +9,7 @@ import click
 from hostdx.app.cli.look import add_color_option
 from hostdx.app.recordings import store
 from hostdx.app.recordings.answers import ranked_items
-from hostdx.app.report.headline import read_recording_answer
+from hostdx.app.report.headline import read_recording_answer, recording_state_answer
 from hostdx.app.report.json_document import to_json_text
 from hostdx.app.state import recordings_dir
 from hostdx.app.terminal.output import print_parts, print_result
@@ -136,13 +136,13 @@ def _parts_by_scenario(host_run: store.ListedRecording) -> dict[str, dict[str, o
 
 
 def _recording_with_answer(name: str, entry: store.ListedRecording) -> dict[str, object]:
-    headline = read_recording_answer(entry)[0]
-    verdict = headline.verdict if headline is not None else None
+    headline = read_recording_answer(entry)[0] or recording_state_answer(entry)
+    verdict = headline.verdict
     return {
         "name": name,
         "wall": entry.wall,
-        "result": _answer_or_reason(entry, False) if headline is None else headline.sentence,
-        "weight": "unknown" if headline is None else headline.weight,
+        "result": headline.sentence,
+        "weight": headline.weight,
         "ratio": None if verdict is None else verdict.ratio,
         "ci95": None if verdict is None else verdict.ci95,
     }

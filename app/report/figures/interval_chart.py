@@ -13,7 +13,7 @@ from hostdx.app.terminal.lines import (
     crop_line,
     fit_line,
     merge_spans,
-    shorten_middle,
+    shorten_names,
     text_line,
 )
 from hostdx.probes import units
@@ -179,8 +179,9 @@ def interval_lines(intervals: Intervals, width: int, *, names: int = 0, sizes: i
     )
     room = max(9, min(MAX_BAR_CELLS, width - names - sizes - 4))
     out: list[Line] = [crop_line([(" " * (names + 2), "text"), *axis_line(room, scale)], width)]
-    for bar in intervals.bars:
-        name = fit_line(text_line(shorten_middle(bar.name, names)), names)
+    shown_names = shorten_names([bar.name for bar in intervals.bars], names)
+    for bar, shown_name in zip(intervals.bars, shown_names, strict=True):
+        name = fit_line(text_line(shown_name), names)
         size = (f"  {bar.size}", wording.word_role(bar.word))
         drawn = draw_bar(bar, room, scale, intervals.margin)
         out.append(crop_line([*name, ("  ", "text"), *drawn, size], width))

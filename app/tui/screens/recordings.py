@@ -14,7 +14,12 @@ from textual.widget import Widget
 from hostdx.app.feature import import_and_call, screens_at
 from hostdx.app.recordings import store as recordings
 from hostdx.app.report.forms.cells import parts_lines
-from hostdx.app.report.headline import HeadlineAnswer, read_recording_answer
+from hostdx.app.report.headline import (
+    STATE_WEIGHTS,
+    HeadlineAnswer,
+    read_recording_answer,
+    recording_state_answer,
+)
 from hostdx.app.report.next_steps import list_remedies
 from hostdx.app.report.validity import TrustSign, list_trust_signs
 from hostdx.app.terminal.failure import Failure
@@ -119,7 +124,10 @@ def _recording_line(listing: RecordingRow, answer: HeadlineAnswer | None, width:
     # an example by the name that the commands take
     name, role = (listing.name, EXAMPLE) if listing.is_example else (entry.scenario, "strong")
     left: Line = [*fit_line(crop_line(text_line(name, role), _NAME), _NAME + 1), (f"{when}  ", "dim")]
-    if entry.state != "done" and not listing.is_example:
+    how_it_ended = recording_state_answer(entry) if entry.state in STATE_WEIGHTS and answer is None else None
+    if how_it_ended is not None:  # the run, and not the directory, failed
+        left.append((f"{SIGNS.get(how_it_ended.weight, '?')} ", how_it_ended.weight))
+    elif entry.state != "done" and not listing.is_example:
         # the answer says in words how it ended
         sign = listing.sign.partition(" ")[0] if answer is not None else listing.sign
         left.append((f"{sign} ", listing.role))
@@ -129,8 +137,10 @@ def _recording_line(listing: RecordingRow, answer: HeadlineAnswer | None, width:
         left.append((f"{entry.label}  ", "accent"))
     if answer is not None:
         left.append((answer.sentence, "text"))
+    elif how_it_ended is not None:
+        left += [(how_it_ended.sentence, "text"), (f"  {listing.measured_place}", "dim")]
     else:
-        left += [(listing.measured_place, "text"), (f"  {entry.reason or ''}", "dim")]
+        left.append((listing.measured_place, "text"))
     timeless = entry.state == "unreadable" or card_of(entry.scenario).role == "import"
     took: Line = fit_line(text_line("" if timeless else format_clock(entry.seconds), "dim"), len("00:00"))
     verdict = answer.verdict if answer is not None and width >= _WIDE else None
@@ -311,6 +321,10 @@ class RecordingsScreen(Base):
             return line_with_key_names("A is the baseline: [Enter] or [c] compares B with it", "accent")
         if self._marks:
             marked, other = "AB" if "A" in self._marks.values() else "BA"
+            if marked == "A" and list(self._marks.values()) == ["A"]:
+                return line_with_key_names(
+                    "marked: [space] marks another; the earlier run becomes A", "accent"
+                )
             return line_with_key_names(f"{marked} is marked: [space] on another row marks {other}", "accent")
         own = sum(not row.is_example for row in self._listed.values())
         return [(f"{own} recorded here, {len(self._listed) - own} examples", "dim")]

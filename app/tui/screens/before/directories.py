@@ -126,10 +126,11 @@ class DirectoriesScreen(Base):
 
     def _refusal_and_key_lines(self, width: int, _height: int) -> list[Line]:
         place = self.selected_place
-        is_refused = place is not None and bool(place.refusal)
-        refusal = (
-            wrap_text(f"✗ {place.refusal}", width, "unknown") if place is not None and is_refused else []
-        )
+        if place is not None and place.refusal:
+            refusal = wrap_text(f"✗ {place.refusal}", width, "unknown")
+        else:
+            reasons = [f"✗ {row.path}: {row.refusal}" for row in self._places if row.refusal]
+            refusal = [line for reason in reasons for line in wrap_text(reason, width, "unknown")]
         words = "[Enter] takes the directory of this row; [/] types a path."
         if self.several:
             words = (
