@@ -1,7 +1,6 @@
 """What of this host was not looked at, why, and what would show it; apart from what the host does not tell."""
 
 from collections.abc import Collection
-from functools import cache
 from typing import NamedTuple
 
 from hostdx.app.recordings.session import RunSession
@@ -35,24 +34,10 @@ def group_unread(session: RunSession) -> list[UnreadGroup]:
         groups.setdefault((absent.reason, REMEDIES.get(absent.kind, "")), []).append(absent.label)
     for check in session.checks.values():
         if check.reason and check.state in ("unreadable", "spoke"):
-            groups.setdefault((check.reason, REMEDIES.get(check.kind, "")), []).append(
-                _rule_words(check.rule)
-            )
+            name = f"{check.title} ({check.rule})" if check.title else check.rule
+            groups.setdefault((check.reason, REMEDIES.get(check.kind, "")), []).append(name)
     unread = [UnreadGroup(tuple(names), reason, remedy) for (reason, remedy), names in groups.items()]
     return sorted(unread, key=lambda group: not group.remedy)
-
-
-@cache
-def _rule_titles() -> dict[str, str]:
-    from hostdx.scenarios.triage.triage import all_rules  # dear to import: only where something was unread
-
-    return {rule.id: rule.title for rule in all_rules()}
-
-
-def _rule_words(rule_id: str) -> str:
-    """Return what the rule looks for, with its name for `hostdx rules --explain`; of an unknown one its name."""
-    title = _rule_titles().get(rule_id, "")
-    return f"{title} ({rule_id})" if title else rule_id
 
 
 def count_readable(session: RunSession) -> int:

@@ -117,6 +117,7 @@ class Checked(RunEvent, frozen=True, tag="check"):
     reason: str = ""
     fault: str = ""  # the exception of a rule that is broken itself
     kind: AbsentKind = "missing"  # of what an unreadable one could not read
+    title: str = ""  # what the rule looks for, where it could not read it
 
 
 class RunStep(RunEvent, frozen=True, tag="step"):

@@ -149,13 +149,16 @@ def apply_rule(rule: HostRule, host: Host, time: Callable[[], float]) -> Iterato
     except Exception as error:  # a broken rule is said, and the others go on
         fault = type(error).__name__
         reason = f"the rule failed: {fault}: {error}"
-        yield ev.Checked(t=time(), rule=rule.id, state="unreadable", reason=reason, fault=fault)
+        yield ev.Checked(
+            t=time(), rule=rule.id, state="unreadable", reason=reason, fault=fault, title=rule.title
+        )
         return
     findings = fold_alike_findings(findings)
     for finding in findings:
         yield ev.Found(t=time(), finding=_commands_for_paths(_mask_secrets_of_finding(finding), host))
     state: Literal["spoke", "unreadable", "ok"] = "spoke" if findings else "unreadable" if unknown else "ok"
-    yield ev.Checked(t=time(), rule=rule.id, state=state, reason=unknown, kind=kind)
+    title = rule.title if unknown else ""
+    yield ev.Checked(t=time(), rule=rule.id, state=state, reason=unknown, kind=kind, title=title)
 
 
 def _mask_secrets_of_finding(finding: Finding) -> Finding:
