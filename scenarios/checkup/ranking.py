@@ -42,11 +42,7 @@ def item_of_outcome(
         scenario=scenario.id,
         state=state,
         words=words,
-        severity=_outcome_severity(outcome)
-        if state in ("cause", "remark", "resolution")
-        else "ok"
-        if state == "cleared"
-        else "unknown",
+        severity=_severity_of_state(state, outcome),
         seconds=round(outcome.seconds, 1),
         loss=_speed_loss(outcome) if state == "cause" else 0.0,
         recording=outcome.recording,
@@ -238,3 +234,13 @@ def _outcome_severity(outcome: OtherRunOutcome) -> Severity | Literal["unknown"]
     if _worse_than_baseline(outcome) and outcome.weight != "critical":
         return "warning"
     return next((s for s in SEVERITIES if s == outcome.weight), "unknown")
+
+
+def _severity_of_state(state: State, outcome: OtherRunOutcome) -> Severity | Literal["unknown"]:
+    """How well the host can be measured is known, whatever it is."""
+    severity = _outcome_severity(outcome)
+    if state == "resolution" and severity == "unknown":
+        return "notice"
+    if state in ("cause", "remark", "resolution"):
+        return severity
+    return "ok" if state == "cleared" else "unknown"

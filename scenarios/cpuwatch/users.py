@@ -21,7 +21,7 @@ MAX_ROWS = 8
 MIN_NAMED_CPUS = 0.01
 MIN_REST_CPUS = 0.05
 MAX_NAMED = 3  # programs of a title
-FULL_SHARE = 0.95  # of the CPUs, where the kernel does not count who waits
+FULL_SHARE = 0.95  # of the CPUs: what starts now takes from the others, though nobody may wait yet
 ENDED = "processes that have ended"
 
 
@@ -90,13 +90,12 @@ def host_finding(host: Host, users: CpuUsers, usable: frozenset[int], waited_sha
     processes_cpus = _total_cpus_used(ranked)
     used_cpus = users.used_cpus(usable) or processes_cpus
     program_rates = _largest_program_texts(ranked)
-    is_full = (
-        used_cpus >= FULL_SHARE * len(usable) if waited_share is None else waited_share >= PRESSURE_SPEAKS
-    )
+    is_used_up = used_cpus >= FULL_SHARE * len(usable)
+    is_waited_for = is_used_up if waited_share is None else waited_share >= PRESSURE_SPEAKS
     rest_cpus = used_cpus - processes_cpus
     return SAYS.finding(
         "host",
-        severity="warning" if is_full else "notice",
+        severity="warning" if is_waited_for else "notice",
         used=f"{used_cpus:.2f}",
         cpus=units.count_noun(len(usable), "CPU"),
         seconds=users.seconds,
@@ -107,7 +106,9 @@ def host_finding(host: Host, users: CpuUsers, usable: frozenset[int], waited_sha
             *(program.evidence for program in programs[:MAX_ROWS]),
             *((SAYS.evidence("rest", cpus=f"{rest_cpus:.2f}"),) if rest_cpus >= MIN_REST_CPUS else ()),
         ],
-        remedy=_remedies_for_full_cpus(host, users, ranked, used_cpus) if is_full else (),
+        remedy=(
+            _remedies_for_full_cpus(host, users, ranked, used_cpus) if is_waited_for or is_used_up else ()
+        ),
     )
 
 

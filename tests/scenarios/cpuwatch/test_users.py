@@ -138,6 +138,13 @@ def test_no_job_named_the_answer_is_the_host_s(
     assert users.used_cpus(frozenset({1, 2})) == 0.0  # a container may not use CPU 0
 
 
+def test_full_cpus_are_no_warning_where_nobody_waits_and_what_to_do_is_said(busy_host: BusyHost) -> None:
+    """Two loops on two CPUs."""
+    users = busy_host.watch({131: 0.0}, {131: 5.0}, allowed={})
+    finding = host_finding(busy_host.tree.host(), users, frozenset({0}), 0.01)
+    assert finding.severity == "notice" and finding.remedy[0].commands
+
+
 async def test_what_is_drawn_is_the_host_and_its_programs_look_by_look(busy_host: BusyHost) -> None:
     """One process was drawn where the answer is about all of them."""
     users, run = busy_host.watch({131: 0.0, 132: 0.0}, {131: 5.0, 132: 1.0}, allowed={}), FakeRun()
