@@ -13,13 +13,12 @@ from hostdx.probes.system.network.nic import read_nics
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.rule import HostRule
-from hostdx.scenarios.triage.rules.known import load_written_rules
 from hostdx.scenarios.triage.rules.rule_file import RuleText
 from hostdx.scenarios.triage.triage import all_rules, apply_rule
 from tests.every_case import assert_each
 from tests.fakes.hosts.server import CPU, RINGS, Server
 from tests.scenarios.findings_fit import check_fit
-from tests.scenarios.planted import PLANTED, TRAPS
+from tests.scenarios.planted import PLANTED, TRAPS, our_rules
 
 NIC = "sys/class/net/eth0"
 SDB = "sys/block/sdb"  # a hard disk
@@ -67,7 +66,6 @@ REBUILD = {
 }
 TRAPS_AT_ONCE = 16
 SYSTEM_LOG = "var/log/messages"
-RULES = load_written_rules(Path("/nonexistent"), tested=False).rules
 LINES = Path(__file__).parents[1] / "data" / "kernel_log"
 OF_LINES = {
     line.split("\t")[0] for line in (LINES / "faults.tsv").read_text().splitlines()
@@ -92,7 +90,7 @@ OF_TESTS |= {
 
 
 def test_each_rule_has_a_planted_fault_a_trap_and_a_source() -> None:
-    assert_each(RULES, check_cases_of_rule, name=lambda rule: rule.id)
+    assert_each(our_rules().rules, check_cases_of_rule, name=lambda rule: rule.id)
 
 
 def check_cases_of_rule(rule: RuleText) -> None:

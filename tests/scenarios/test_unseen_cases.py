@@ -13,12 +13,12 @@ import pytest
 
 from tests.every_case import assert_each, every_case
 from tests.fakes.hosts.server import Server
-from tests.scenarios.test_planted_faults import RULES, findings_by_id, log
+from tests.scenarios.planted import our_rules
+from tests.scenarios.test_planted_faults import findings_by_id, log
 
 DATA = Path(__file__).parents[1] / "data" / "unseen"
 LINES = [tuple(line.split("\t", 1)) for line in (DATA / "lines.tsv").read_text().splitlines()]
 FAULTS: dict[str, Any] = json.loads((DATA / "faults.json").read_text())
-OF_THE_LOG = [rule.id for rule in RULES if rule.id.startswith(("log.", "gpu.log"))]
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +43,9 @@ def test_a_line_of_a_fault_is_found(healthy: Server) -> None:
 
 
 def test_no_line_of_a_healthy_host_accuses(healthy: Server) -> None:
+    of_the_log = [rule.id for rule in our_rules().rules if rule.id.startswith(("log.", "gpu.log"))]
     for line in (DATA / "healthy_lines.txt").read_text().splitlines():
-        assert not {"warning", "critical"} & set(severities(healthy, log(line), *OF_THE_LOG).values()), line
+        assert not {"warning", "critical"} & set(severities(healthy, log(line), *of_the_log).values()), line
 
 
 def test_a_fault_is_found(healthy: Server) -> None:

@@ -1,6 +1,7 @@
 """Rows for each dated entry: each is sourced, and its neighbours are not meant."""
 
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -42,8 +43,9 @@ from hostdx.scenarios.triage.knowledge.firewalld import (
 from hostdx.scenarios.triage.knowledge.kernels import KernelFault, all_kernel_faults, kernel_faults_of_release
 from hostdx.scenarios.triage.knowledge.loads import list_load_groups, list_scores
 from hostdx.scenarios.triage.rules.engine import check_rule
-from hostdx.scenarios.triage.rules.known import load_written_rules
+from hostdx.scenarios.triage.rules.rule_file import RuleText
 from tests.every_case import assert_each, every_case
+from tests.scenarios.planted import our_rules
 
 OLD = {"amd-dummy-wait", "xfs-log-lock"}  # of every upstream kernel before 6.0
 
@@ -334,9 +336,9 @@ def test_what_a_restart_will_change(tmp_path: Path) -> None:
     assert (reading.value, reading.pending) == ("Disabled", "Enabled")
 
 
-RULE = next(
-    rule for rule in load_written_rules(Path("/nonexistent")).rules if rule.id == "service.fault-line"
-)
+@cache
+def rule_of_fault_lines() -> RuleText:
+    return next(rule for rule in our_rules().rules if rule.id == "service.fault-line")
 
 
 def severities(root: Path, entry: FaultLine, lines: list[str]) -> list[str]:
@@ -349,7 +351,7 @@ def severities(root: Path, entry: FaultLine, lines: list[str]) -> list[str]:
     host.is_static = True
     severities_of_findings = []
     with suppress(RuleInapplicable):  # raised after what was found
-        severities_of_findings += [finding.severity for finding in check_rule(RULE, host)]
+        severities_of_findings += [finding.severity for finding in check_rule(rule_of_fault_lines(), host)]
     return severities_of_findings
 
 
@@ -383,7 +385,7 @@ def findings_of(root: Path, *lines: tuple[str, str]) -> list[Finding]:
     host = Host(str(root))
     host.is_static = True
     with suppress(RuleInapplicable):
-        return fold_alike_findings(check_rule(RULE, host))
+        return fold_alike_findings(check_rule(rule_of_fault_lines(), host))
     return []
 
 
@@ -421,7 +423,7 @@ def test_the_word_that_ends_the_cost_is_in_the_vocabulary() -> None:
 
 @pytest.mark.parametrize("entry", list_printed_states(), ids=lambda entry: entry.title[:40])
 def test_a_printed_state_is_found_in_its_example_alone(tmp_path: Path, entry: PrintedState) -> None:
-    rules = load_written_rules(Path("/nonexistent")).rules
+    rules = our_rules().rules
     rule = next(rule for rule in rules if rule.id == "host.printed-state")
 
     def severities_of(folder: Path, text: str) -> list[str]:

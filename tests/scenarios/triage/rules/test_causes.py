@@ -9,15 +9,14 @@ from hostdx.probes.reading.patterns import matches_glob
 from hostdx.probes.system.software.system_log import clock_time
 from hostdx.scenarios.contract.finding import Finding, Remedy, fold_alike_findings
 from hostdx.scenarios.triage.knowledge.daemons import logged_daemons
-from hostdx.scenarios.triage.rules.known import load_written_rules
 from hostdx.scenarios.triage.rules.services import commands_that_work
 from hostdx.scenarios.triage.rules.subjects.log import rows_of_unlisted_lines, shorten_line
 from hostdx.scenarios.triage.rules.subjects.service_log import fault_line_rows, rows_of_unlisted_service_lines
 from hostdx.scenarios.triage.rules.words import MAX_LOOPED_VALUES, commands_for_rows
 from hostdx.scenarios.triage.triage import findings_about
 from tests.fakes.hosts.tree import Tree
+from tests.scenarios.planted import our_rules
 
-RULES = load_written_rules(Path("/nonexistent"), tested=False).rules
 WRONG = "Nov 30 10:00:01 srv chronyd[8]: System clock wrong by -1946.984184 seconds, adjustment started\n"
 SPLIT = "Nov 30 10:00:02 srv chronyd[8]: Can't synchronise: no majority\n"
 
@@ -65,9 +64,9 @@ def test_a_mild_cause_does_not_make_a_grave_finding_mild(tmp_path: Path) -> None
 
 
 def test_each_cause_is_a_rule() -> None:
-    causes = {cause.rule for rule in RULES for cause in rule.follows}
+    causes = {cause.rule for rule in our_rules().rules for cause in rule.follows}
     assert causes
-    assert causes <= {rule.id for rule in RULES}
+    assert causes <= {rule.id for rule in our_rules().rules}
 
 
 HEALTH = "mlx5_core 0000:5e:00.0: device's health compromised - reached miss count"
@@ -99,7 +98,9 @@ def test_one_fault_of_a_daemon_in_several_lines_is_told_once(tmp_path: Path) -> 
         lines += [f"Nov 30 10:00:{later[0]}{n} srv slurmd[9]: {NAME}\n" for n in (1, 2, 3)]
         host = host_with(tmp_path / name, {"var/log/messages": "".join(lines)})
         return [
-            row["lines"] for row in rows_of_unlisted_service_lines(host, RULES) if row["name"] == "slurmd"
+            row["lines"]
+            for row in rows_of_unlisted_service_lines(host, our_rules().rules)
+            if row["name"] == "slurmd"
         ]
 
     assert rows("same", "00") == [0]

@@ -30,9 +30,8 @@ from hostdx.scenarios.triage.rules.words import FORMS
 from hostdx.scenarios.triage.triage import apply_rule
 from tests.every_case import assert_each
 from tests.fakes.hosts.tree import Tree
+from tests.scenarios.planted import our_rules
 
-WRITTEN = load_written_rules(Path("/nonexistent"), tested=False)
-RULES = WRITTEN.rules
 PAGE = Path(__file__).parents[4] / "scenarios/triage/rules/README.md"
 
 
@@ -50,8 +49,9 @@ def fill_row(rule: RuleText, values: dict[str, object], root: Path) -> SubjectRo
 
 
 def test_no_file_has_a_mistake() -> None:
-    assert WRITTEN.problems == ()
-    assert len({rule.id for rule in RULES}) == len(RULES) > 80
+    rules = our_rules().rules
+    assert our_rules().problems == ()
+    assert len({rule.id for rule in rules}) == len(rules) > 80
 
 
 def test_the_page_s_rule_is_one_and_its_words_are_all(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_the_page_s_rule_is_one_and_its_words_are_all(tmp_path: Path) -> None:
 
 
 def test_the_rows_of_each_rule(tmp_path: Path) -> None:
-    assert_each(RULES, lambda rule: check_rows(rule, tmp_path), name=lambda rule: rule.id)
+    assert_each(our_rules().rules, lambda rule: check_rows(rule, tmp_path), name=lambda rule: rule.id)
 
 
 def check_rows(rule: RuleText, tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def check_rows(rule: RuleText, tmp_path: Path) -> None:
 
 def test_no_title_says_unknown_where_one_value_is_missing(tmp_path: Path) -> None:
     """A captured tree rarely has all files: what one of them alone proves has a whole title."""
-    assert_each(RULES, lambda rule: check_titles(rule, tmp_path), name=lambda rule: rule.id)
+    assert_each(our_rules().rules, lambda rule: check_titles(rule, tmp_path), name=lambda rule: rule.id)
 
 
 def check_titles(rule: RuleText, tmp_path: Path) -> None:

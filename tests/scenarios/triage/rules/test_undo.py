@@ -4,13 +4,13 @@ import re
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract.finding import Remedy
-from hostdx.scenarios.triage.rules.known import load_written_rules
 from hostdx.scenarios.triage.rules.read import bracketed_word_or_text
 from hostdx.scenarios.triage.rules.rule_file import RuleText
 from hostdx.scenarios.triage.rules.settings import setting_commands
@@ -18,15 +18,17 @@ from hostdx.scenarios.triage.rules.texts import RemedyText
 from hostdx.scenarios.triage.rules.words import fill_command
 from tests.every_case import assert_each, every_case
 from tests.fakes.hosts.server import Server
-from tests.scenarios.test_planted_faults import PLANTED, findings_by_id
+from tests.scenarios.planted import PLANTED, our_rules
+from tests.scenarios.test_planted_faults import findings_by_id
 from tests.scenarios.triage.rules.test_rows import fill_row
 from tests.scenarios.triage.rules.test_texts import FILES
 
-WITH_SETTINGS = {
-    rule.id: rule
-    for rule in load_written_rules(Path("/nonexistent")).rules
-    if any(r.set for r in rule.remedy)
-}
+
+@cache
+def rules_with_settings() -> dict[str, RuleText]:
+    return {rule.id: rule for rule in our_rules().rules if any(r.set for r in rule.remedy)}
+
+
 # The last word of the kernel's own pair (mm/page-writeback.c): setting the one sets the other to 0.
 PAIRS = {"dirty_bytes": "dirty_ratio", "dirty_background_bytes": "dirty_background_ratio"}
 PAIRS |= {ratio: size for size, ratio in PAIRS.items()}
@@ -123,7 +125,8 @@ def plant_files(healthy: Server, files: dict[str, str]) -> Iterator[Server]:
         yield healthy
 
 
-FAULTS = [(rule, files) for rule, _, files in PLANTED if rule in WITH_SETTINGS]
+def faults_with_settings() -> list[tuple[str, dict[str, str]]]:
+    return [(rule, files) for rule, _, files in PLANTED if rule in rules_with_settings()]
 
 
 def test_what_a_remedy_sets_comes_back(healthy: Server) -> None:
@@ -131,7 +134,7 @@ def test_what_a_remedy_sets_comes_back(healthy: Server) -> None:
         with plant_files(healthy, fault[1]) as server:
             check_remedies(server, *fault)
 
-    assert_each(FAULTS, check, name=lambda fault: fault[0])
+    assert_each(faults_with_settings(), check, name=lambda fault: fault[0])
 
 
 def check_remedies(server: Server, rule: str, files: dict[str, str]) -> None:
@@ -142,7 +145,7 @@ def check_remedies(server: Server, rule: str, files: dict[str, str]) -> None:
     # boot parameters, a module's parameter that is read when the module is loaded, a reshape: no file is set
     unset = ("proc/cmdline", "sys/module/mpt3sas/parameters/msix_disable", "sys/block/md0/md/sync_max")
     assert remedies or any(path in files for path in unset)
-    text = WITH_SETTINGS[rule]
+    text = rules_with_settings()[rule]
     keys = {
         key
         for remedy in text.remedy
@@ -169,13 +172,6 @@ def numbers(text: str) -> list[float]:
     return [float(number) for number in re.findall(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w.-])", text)]
 
 
-RAISED = [
-    (rule, files)
-    for rule, files in FAULTS
-    if any(RAISES.search(remedy.title) for remedy in WITH_SETTINGS[rule].remedy)
-]
-
-
 @pytest.mark.parametrize("times", [1, 3, 1000])
 def test_a_setting_that_is_to_be_raised_is_never_lowered(healthy: Server, times: int) -> None:
     """Whatever it was: a host may have more already than the value that suits most."""
@@ -184,12 +180,20 @@ def test_a_setting_that_is_to_be_raised_is_never_lowered(healthy: Server, times:
         with plant_files(healthy, fault[1]) as server:
             check_raised_settings(server, fault[0], times)
 
-    assert_each(RAISED, check, name=lambda fault: fault[0])
+    raised = [
+        fault
+        for fault in faults_with_settings()
+        if any(RAISES.search(remedy.title) for remedy in rules_with_settings()[fault[0]].remedy)
+    ]
+    assert_each(raised, check, name=lambda fault: fault[0])
 
 
 def check_raised_settings(server: Server, rule: str, times: int) -> None:
     for key in {
-        key for remedy in WITH_SETTINGS[rule].remedy if RAISES.search(remedy.title) for key in remedy.set
+        key
+        for remedy in rules_with_settings()[rule].remedy
+        if RAISES.search(remedy.title)
+        for key in remedy.set
     }:
         place = server.root / (f"proc/sys/{key.replace('.', '/')}" if key[0] not in "/{" else key[1:])
         if times > 1 and place.exists():
@@ -209,7 +213,7 @@ def check_raised_settings(server: Server, rule: str, times: int) -> None:
 
 
 def test_each_command_that_raises_is_above_what_undoes_it(tmp_path: Path) -> None:
-    rules = load_written_rules(Path("/nonexistent"), tested=False).rules
+    rules = our_rules().rules
     assert_each(rules, lambda rule: check_raising_commands(rule, tmp_path), name=lambda rule: rule.id)
 
 
@@ -229,7 +233,7 @@ def check_raising_commands(rule: RuleText, tmp_path: Path) -> None:
 
 
 def test_every_remedy_with_settings_is_tried() -> None:
-    assert {rule for rule, _ in FAULTS} == set(WITH_SETTINGS)
+    assert {rule for rule, _ in faults_with_settings()} == set(rules_with_settings())
 
 
 @every_case(("ratio", "size", "other"), [("20", "0", "10"), ("0", "1048576", "10"), ("0", "99999744", "0")])
@@ -311,7 +315,7 @@ def check_undo_of_words(text: RemedyText) -> None:
 
 
 def test_rules_name_their_settings_as_data() -> None:
-    rules = load_written_rules(Path("/nonexistent")).rules
+    rules = our_rules().rules
     lined = [
         (rule.id, line)
         for rule in rules
