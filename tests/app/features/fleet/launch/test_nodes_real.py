@@ -44,10 +44,12 @@ def run_fleet(place: Path, nodes: NodeSpaces, bundle: Path, *words: str) -> subp
 
 
 def test_triage_over_ssh(place: Path, nodes: NodeSpaces, bundle: Path) -> None:  # noqa: F811
-    done = run_fleet(place, nodes, bundle, "triage", "-w", "node[1-3]")
+    done = run_fleet(place, nodes, bundle, "triage", "-w", "node[1,3]")
     assert done.returncode == 0, done.stderr
     answers = FleetFolder(place / "answers").read_answers()
-    assert {node: line.state for (node, _), line in answers.items()} == dict.fromkeys(NODES, "answered")
+    assert {node: line.state for (node, _), line in answers.items()} == dict.fromkeys(
+        ("node1", "node3"), "answered"
+    )
     for line in answers.values():
         document = json.loads((place / "answers" / str(line.file)).read_text())
         assert document["facts"], "with its facts, for the judgement"
