@@ -11,6 +11,7 @@ from hostdx.app.report.wording import verdict_role
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.plan import Plan, Variant
+from tests.every_case import every_case
 
 
 def make_verdict(
@@ -80,7 +81,7 @@ def test_several_undecided_workloads_share_one_sentence() -> None:
     )  # what was decided comes first
 
 
-@pytest.mark.parametrize("demo", sorted(store.list_demo_arguments()))
+@every_case("demo", sorted(store.list_demo_arguments()))
 def test_no_answer_is_green_above_a_red_row(demo: str) -> None:
     session = load_recording(store.resolve_recording(demo))
     red = [v for v in session.verdicts.values() if not v.control and verdict_role(v) == "critical"]

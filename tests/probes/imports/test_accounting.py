@@ -230,7 +230,7 @@ def _expected_facts(folder: str) -> dict[str, object]:
     return json.loads(file.read_text()) if file.exists() else {}
 
 
-@pytest.mark.parametrize("folder", [f for f in FOLDERS if f not in NOT_HERE])
+@every_case("folder", [f for f in FOLDERS if f not in NOT_HERE])
 def test_every_value_is_that_of_the_facts(folder: str) -> None:
     facts = _expected_facts(folder)
     if not facts:

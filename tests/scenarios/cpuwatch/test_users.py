@@ -18,6 +18,7 @@ from hostdx.scenarios.cpuwatch.users import (
     shared_cpus_findings,
     users_finding,
 )
+from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun
 
@@ -98,7 +99,7 @@ def _user(pid: int, rate: float, allowed: str) -> CpuUser:
     return CpuUser(process=process, cpu_s=rate, owner="", allowed=allowed, began_s=None)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("users", "idle"),
     [
         ([_user(1, 0.5, "0"), _user(2, 0.5, "1")], 1.0),  # each has its own

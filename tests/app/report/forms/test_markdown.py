@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -28,6 +27,7 @@ from hostdx.scenarios.contract.results.document import (
     Table,
     paragraph_of,
 )
+from tests.every_case import every_case
 
 PARSER = MarkdownIt("gfm-like", {"html": True})
 assert PARSER.linkify is not None
@@ -83,7 +83,7 @@ def test_words_of_one_paragraph_or_row_mean_nothing_together(text: str, other: s
     assert kinds.count("td_open") == 2 and kinds.count("bullet_list_open") == 1, plain
 
 
-@pytest.mark.parametrize(
+@every_case(
     "plain",
     [
         "12.117-1~deb12u1",

@@ -168,7 +168,7 @@ def fio(name: str, iops: float = 10_000, **options: object) -> RunSummary:
     return read(texts.fio(texts.fio_job(iops=iops, **{"job options": job})), name)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("options", "condition", "values"),
     [
         ({"iodepth": "128"}, "iodepth", ("16", "128")),

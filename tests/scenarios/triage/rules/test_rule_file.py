@@ -118,7 +118,7 @@ def test_a_broken_rule_is_named_with_its_line_and_harms_nothing_else(
     assert "site.other" in {rule.id for rule in rules.rules} and len(rules.rules) > 100
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "names", "value"),
     [
         ("a and b", {"a": False, "b": Absent("no")}, False),
