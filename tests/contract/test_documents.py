@@ -9,6 +9,7 @@ from hostdx.app.cli.entry import run_command_line
 from hostdx.app.recordings import store
 from hostdx.probes.types import Json
 from tests.contract.frozen import FROZEN, assert_frozen, without_sentences
+from tests.every_case import every_case
 from tests.fakes.hosts.server import Server
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -33,7 +34,7 @@ def frozen_document(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict
     return {"exit": status, "document": without_sentences(json.loads(out)) if out else None}
 
 
-@pytest.mark.parametrize("name", store.list_demo_arguments())
+@every_case("name", store.list_demo_arguments())
 def test_report_of_a_bundled_recording(capsys: pytest.CaptureFixture[str], name: str) -> None:
     document = frozen_document(capsys, "report", name, "--format", "json")
     status, table = run(capsys, "report", name, "--format", "csv")
@@ -41,7 +42,7 @@ def test_report_of_a_bundled_recording(capsys: pytest.CaptureFixture[str], name:
     assert_frozen(f"report-{name.partition(':')[2]}", document)
 
 
-@pytest.mark.parametrize("path", [*FORMER, *MADE], ids=lambda path: f"{path.parent.name}-{path.stem}")
+@every_case("path", [*FORMER, *MADE])
 def test_report_of_a_former_recording(capsys: pytest.CaptureFixture[str], path: Path) -> None:
     assert_frozen(
         f"{path.parent.name}-{path.stem}", frozen_document(capsys, "report", str(path), "--format", "json")
@@ -120,9 +121,7 @@ EXITS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status"), EXITS, ids=lambda case: "-".join(case) if isinstance(case, tuple) else ""
-)
+@every_case(("arguments", "status"), EXITS)
 def test_exit_status(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], status: int) -> None:
     assert run(capsys, *arguments)[0] == status
 

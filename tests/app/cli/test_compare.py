@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.app.cli.entry import run_command_line
+from tests.every_case import every_case
 from tests.probes.imports import originals as texts
 
 TABLE = str(Path(__file__).parents[2] / "data" / "io500-claix.tsv")
@@ -27,7 +28,7 @@ def test_nothing_in_common_is_said_and_is_no_success(form: str, capsys: pytest.C
     assert status == 3 and bool(out) is (form == "json")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("arguments", "part"),
     [
         (["compare"], "two sides are needed"),

@@ -11,6 +11,7 @@ import pytest
 
 from hostdx.app.cli.entry import run_command_line
 from hostdx.probes.reading.time_limit import limit_time
+from tests.every_case import every_case
 from tests.needs import ROOT, needs
 
 pytestmark = pytest.mark.usefixtures("own_state")
@@ -45,7 +46,7 @@ def output_of(capsys: pytest.CaptureFixture[str], command: tuple[str, ...], path
     return text
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@every_case("command", COMMANDS)
 def test_what_is_no_file(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, command: tuple[str, ...]
 ) -> None:
@@ -59,7 +60,7 @@ def test_what_is_no_file(
             assert f"{file_kind}, not a regular file" in text or "is neither a directory nor a tar" in text
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@every_case("command", COMMANDS)
 def test_nothing_of_it_is_quoted(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, command: tuple[str, ...]
 ) -> None:

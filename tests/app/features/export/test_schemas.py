@@ -20,6 +20,7 @@ from hostdx.app.report.json_document import to_json_text
 from hostdx.app.undo.change_report import ChangeReport, UndoneChange
 from hostdx.scenarios.contract.events import SCHEMA
 from tests.app.features.export.schemas import published_schemas
+from tests.every_case import every_case
 from tests.probes.imports import originals
 from tests.syntax import ROOT
 
@@ -27,7 +28,7 @@ FOLDER = ROOT / "app/features/export/documents"
 pytestmark = pytest.mark.usefixtures("own_state")
 
 
-@pytest.mark.parametrize("name", sorted(published_schemas()))
+@every_case("name", sorted(published_schemas()))
 def test_the_published_schema_is_of_todays_types(name: str) -> None:
     path, text = FOLDER / f"{name}.schema.json", published_schemas()[name]
     if os.environ.get("HOSTDX_GOLDEN") == "write":

@@ -33,6 +33,7 @@ from hostdx.app.features.health.speed import (
 from hostdx.app.recordings import store
 from hostdx.app.recordings.reader import load_recording
 from hostdx.app.terminal.failure import Failure
+from tests.every_case import every_case
 from tests.measured.simulation import health as simulation
 
 pytestmark = pytest.mark.usefixtures("own_state")
@@ -208,7 +209,7 @@ def test_openmetrics_is_read_by_prometheus() -> None:
     assert (ratio.labels, ratio.value) == ({"load": "cpu-integer", "slot": "one"}, 0.7512)
 
 
-@pytest.mark.parametrize("name", store.list_demo_arguments())
+@every_case("name", store.list_demo_arguments())
 def test_findings_of_a_recording_are_read_by_prometheus(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

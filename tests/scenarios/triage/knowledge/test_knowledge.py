@@ -4,8 +4,6 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.bios.attribute_file import read_attribute_file
 from hostdx.probes.system.firewall.firewalld import Firewalld
@@ -421,7 +419,7 @@ def test_the_word_that_ends_the_cost_is_in_the_vocabulary() -> None:
         assert entry.off not in ("strict", "loose")
 
 
-@pytest.mark.parametrize("entry", list_printed_states(), ids=lambda entry: entry.title[:40])
+@every_case("entry", list_printed_states())
 def test_a_printed_state_is_found_in_its_example_alone(tmp_path: Path, entry: PrintedState) -> None:
     rules = our_rules().rules
     rule = next(rule for rule in rules if rule.id == "host.printed-state")

@@ -14,6 +14,7 @@ import pytest
 from hostdx.app.features.fleet.folder import SCHEMA, TRIAGE, FleetFolder, FleetRunHead
 from hostdx.app.terminal.failure import COULD_NOT, Failure
 from hostdx.probes.reading.process_stat import is_running
+from tests.every_case import every_case
 from tests.fakes.fake_fleet import FakeFleet
 from tests.needs import module, needs, one_always
 from tests.real.polled import happens
@@ -219,7 +220,7 @@ def test_names(text: str) -> None:
     assert expand_nodes(text)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "text",
     ["-oProxyCommand=x", "-v", "..", "../x", "a/b", "n;id", "user@n1", "", "n[1-200000]", "@no-such-group"],
 )
