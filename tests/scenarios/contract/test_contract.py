@@ -3,6 +3,8 @@
 import ast
 from pathlib import Path
 
+import pytest
+
 from hostdx.app.cli.measuring.run import run as run_command
 from hostdx.app.cli.scenario_command import ScenarioGroup
 from hostdx.probes.reading.host import Host
@@ -10,7 +12,6 @@ from hostdx.probes.types import Json
 from hostdx.scenarios.contract.model import OptionMap, RunRefused, Scenario, UsageError, missing_attributes
 from hostdx.scenarios.contract.plan import Plan
 from hostdx.scenarios.contract.registry import load_scenario, scenario_names
-from tests.every_case import every_case
 
 ROOT = Path(__file__).parents[3]
 TEXTS = ("id", "title", "question", "why", "answers")
@@ -30,7 +31,7 @@ def plan_of(scenario: Scenario, host: Host) -> Plan | None:
         return None
 
 
-@every_case("name", scenario_names())
+@pytest.mark.parametrize("name", scenario_names())
 def test_it_declares_all_that_hostdx_asks(name: str) -> None:
     scenario = load_scenario(name)
     assert not missing_attributes(scenario) and scenario.id == name
@@ -46,7 +47,7 @@ def test_it_declares_all_that_hostdx_asks(name: str) -> None:
         assert "budget" in names
 
 
-@every_case("name", scenario_names())
+@pytest.mark.parametrize("name", scenario_names())
 def test_its_options_do_not_hide_those_of_every_run(name: str) -> None:
     assert isinstance(run_command, ScenarioGroup)
     command = run_command._make_command(name, load_scenario(name))
@@ -54,7 +55,7 @@ def test_its_options_do_not_hide_those_of_every_run(name: str) -> None:
     assert len(set(spelled)) == len(spelled)
 
 
-@every_case("name", scenario_names())
+@pytest.mark.parametrize("name", scenario_names())
 def test_on_a_tree_that_holds_nothing_it_says_why_not_in_one_line(name: str, tmp_path: Path) -> None:
     host = Host(str(tmp_path))
     assert one_line(load_scenario(name).blocking_reason(host))
@@ -62,7 +63,7 @@ def test_on_a_tree_that_holds_nothing_it_says_why_not_in_one_line(name: str, tmp
     assert plan is None or plan.refusal or load_scenario(name).blocking_reason(host)
 
 
-@every_case("name", scenario_names())
+@pytest.mark.parametrize("name", scenario_names())
 def test_its_plan_here_is_its_own_and_always_the_same(name: str) -> None:
     scenario = load_scenario(name)
     first, second = plan_of(scenario, Host()), plan_of(load_scenario(name), Host())
