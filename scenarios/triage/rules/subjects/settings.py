@@ -1,12 +1,14 @@
 """Rows about settings: what files and the active tuned profile ask for, against what is live."""
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 
 from hostdx.probes.number_text import parse_signed
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.software.tuned import active_tuned_sections
 from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load_entries
 from hostdx.scenarios.triage.knowledge.defaults import BOOT_LINE, changed_settings, known_boot_parameters
 from hostdx.scenarios.triage.rules.expression import Value, parse_expression
 from hostdx.scenarios.triage.rules.table import SubjectRow
@@ -228,3 +230,57 @@ def key_user_rows(host: Host) -> list[SubjectRow] | Absent:
     names = ("uid", "keys", "most_keys", "bytes", "most_bytes")
     rows = ([int(number) for number in numbers] for numbers in _KEYS.findall(text))
     return [SubjectRow(str(row[0]), dict(zip(names, row, strict=True))) for row in rows]
+
+
+MIN_TWINS = 3
+MIN_SHARE_OF_TWINS = 0.75
+
+
+class Twins(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
+    """Objects of a host that should be set alike (knowledge/twins.toml): those of `each` whose files `alike` are equal.
+
+    `attributes`: their files that are compared.
+    """
+
+    kind: str
+    each: str
+    alike: tuple[str, ...]
+    attributes: tuple[str, ...]
+    source: str
+
+
+def twin_rows(host: Host) -> list[SubjectRow]:
+    """One row per object that differs from three quarters of its twins: `differences` says in what."""
+    rows = []
+    for twins in load_entries("twins", "twins", Twins).entries:
+        groups: dict[tuple[str, ...], list[str]] = {}
+        for path in host.glob_paths(twins.each):
+            marks = [mark for name in twins.alike if is_present(mark := host.read_word(f"{path}/{name}"))]
+            if len(marks) == len(twins.alike):
+                groups.setdefault(tuple(marks), []).append(path)
+        for members in groups.values():
+            differences: dict[str, list[str]] = {}
+            for name in twins.attributes if len(members) >= MIN_TWINS else ():
+                for path, value, usual in _outliers(host, members, name):
+                    differences.setdefault(path, []).append(f"{name} {value} ({usual} on the others)")
+            for path, texts in differences.items():
+                columns: dict[str, Value] = {
+                    "name": path.rpartition("/")[2],
+                    "kind": twins.kind,
+                    "others": len(members) - 1,
+                    "differences": ", ".join(texts),
+                    "path": path,
+                }
+                rows.append(SubjectRow(path.rpartition("/")[2], columns, path))
+    return rows
+
+
+def _outliers(host: Host, paths: list[str], name: str) -> Iterator[tuple[str, str, str]]:
+    """Yield each path with its value of the attribute and the value of most others, where nearly all others agree."""
+    read = {path: host.read_word(f"{path}/{name}") for path in paths}
+    values = {path: value for path, value in read.items() if is_present(value)}
+    if len(values) < MIN_TWINS:
+        return
+    usual, count = Counter(values.values()).most_common(1)[0]
+    if count >= max(MIN_SHARE_OF_TWINS * len(values), MIN_TWINS - 1):
+        yield from ((path, value, usual) for path, value in values.items() if value != usual)
