@@ -27,12 +27,14 @@ class LoggedDaemon(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
 
 class DaemonLinePattern(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     """`fault`: a line is taken up; `grave`: work waits, or a part is lost; `alone`: one such line is a warning;
-    `over`: a later line that says that the fault has ended; `harmless`: it is not taken up.
+    `over`: a later line that says that the fault has ended; `harmless`: it is not taken up, of `programs` only where
+    some are given.
     """
 
     kind: Literal["fault", "grave", "alone", "over", "harmless"]
     pattern: str
     source: str
+    programs: tuple[str, ...] = ()
     pattern_words: tuple[str, ...] = ()  # worked out: probes/reading/patterns.py
 
 
@@ -40,7 +42,11 @@ def logged_daemons() -> tuple[LoggedDaemon, ...]:
     return load_entries("daemons", "daemon", LoggedDaemon).entries
 
 
-@lru_cache(maxsize=5)
-def daemon_line_patterns(kind: str) -> tuple[WordPattern, ...]:
+@lru_cache(maxsize=64)
+def daemon_line_patterns(kind: str, program: str = "") -> tuple[WordPattern, ...]:
     entries = load_entries("daemons", "daemon_words", DaemonLinePattern).entries
-    return tuple((entry.pattern, entry.pattern_words) for entry in entries if entry.kind == kind)
+    return tuple(
+        (entry.pattern, entry.pattern_words)
+        for entry in entries
+        if entry.kind == kind and (not entry.programs or program in entry.programs)
+    )

@@ -158,7 +158,7 @@ def _unlisted_kind_rows(
 ) -> list[SubjectRow]:
     index = log.index
     faults = index.find_matches(daemon_line_patterns("fault"), range(len(log.lines)))
-    faults -= index.find_matches(daemon_line_patterns("harmless"), faults)
+    faults -= index.find_matches(daemon_line_patterns("harmless", program), faults)
     listed_numbers = index.find_matches(listed, range(len(log.lines))) if faults else set()
     numbers = faults - log.with_neighbours(listed_numbers)
     alone = index.find_matches(daemon_line_patterns("alone"), numbers)
@@ -278,7 +278,7 @@ def fault_line_rows(host: Host, rules: Iterable[RuleText] = ()) -> list[SubjectR
                 continue
             numbers = index.find_matches([(entry.pattern, entry.pattern_words)], range(len(index.lines)))
             if numbers and ANY in entry.programs:
-                settled = (*daemon_line_patterns("harmless"), *named.get(program, ()))
+                settled = (*daemon_line_patterns("harmless", program), *named.get(program, ()))
                 numbers -= index.find_matches(settled, numbers)
             if not numbers:
                 continue
