@@ -43,6 +43,7 @@ from hostdx.scenarios.triage.rules.table import Reader, SubjectRow
 from hostdx.scenarios.triage.rules.words import SentenceTemplate
 
 MAX_LIVE_BYTES = 4 << 20
+MAX_LIVE_BYTES_OF_OTHERS = 1 << 19  # of a program without an entry
 MAX_FILES_OF_PROGRAM = 8  # the last ones by name: dated logs
 MIN_GRAVE_LINES = 3
 
@@ -50,11 +51,11 @@ MIN_GRAVE_LINES = 3
 class ProgramLog:
     """All lines of one program: of the system's log, then of its own files."""
 
-    def __init__(self, host: Host, program: str, files: Sequence[str]) -> None:
+    def __init__(self, host: Host, program: str, files: Sequence[str], max_live_bytes: int) -> None:
         self.lines = list(host.compute_once(read_system_log).get(program, ()))
         paths = [path for pattern in files for path in host.glob_paths(pattern)]
         for path in paths[-MAX_FILES_OF_PROGRAM:]:
-            text = host.read_file_text(path, MAX_LIVE_BYTES if host.live else MAX_CAPTURED_BYTES)
+            text = host.read_file_text(path, max_live_bytes if host.live else MAX_CAPTURED_BYTES)
             texts = text.splitlines() if is_present(text) else []
             self.lines += [ServiceLine(line[:MAX_LINE_CHARACTERS], path, clock_time(line)) for line in texts]
         for path in host.compute_once(container_log_paths).get(program, ())[-MAX_FILES_OF_PROGRAM:]:
@@ -82,11 +83,13 @@ def _new_log_cache(_: Host) -> dict[tuple[str, Sequence[str]], ProgramLog]:
     return {}
 
 
-def _program_log(host: Host, program: str, files: Sequence[str]) -> ProgramLog:
+def _program_log(
+    host: Host, program: str, files: Sequence[str], max_live_bytes: int = MAX_LIVE_BYTES
+) -> ProgramLog:
     """Return the log, read once per host; what it was read from is noted each time."""
     logs = host.compute_once(_new_log_cache)
     key = program, tuple(files)
-    log = logs[key] = logs.get(key) or ProgramLog(host, program, files)
+    log = logs[key] = logs.get(key) or ProgramLog(host, program, files, max_live_bytes)
     for source in log.sources:
         note_read(source)
     return log
@@ -118,7 +121,10 @@ def rows_of_unlisted_service_lines(host: Host, rules: Iterable[RuleText]) -> lis
         *_daemons_without_entry(host, rules),
     ):
         for program in daemon.programs:
-            log = _program_log(host, program, daemon.files if program == daemon.programs[0] else ())
+            files = daemon.files if program == daemon.programs[0] else ()
+            log = _program_log(
+                host, program, files, MAX_LIVE_BYTES if daemon.work else MAX_LIVE_BYTES_OF_OTHERS
+            )
             if log.lines:
                 patterns = (*listed.get(program, ()), *listed[ANY])
                 rows += _unlisted_kind_rows(daemon, program, log, patterns)
@@ -126,11 +132,14 @@ def rows_of_unlisted_service_lines(host: Host, rules: Iterable[RuleText]) -> lis
 
 
 MAX_KINDS = 3
-MAX_OWN_FILES = 40
+MAX_OWN_FILES = 20
 _UNKNOWN_DAEMON = LoggedDaemon(
     programs=(), work="", least=30, source="syslog(3)", dated=datetime.date(2026, 12, 1)
 )
-_ROTATED = lazy_pattern(r"\d{6,}|\.\d+\.log$")
+# rotated ones, and what installations wrote; the logs of containers are read by their pods
+_OTHER_LOGS = lazy_pattern(
+    r"\d{6,}|\.\d+\.log$|^/var/log/(?:anaconda|installer|apt|dist-upgrade|unattended-upgrades|containers|pods)/"
+)
 
 
 def _daemons_without_entry(host: Host, rules: Iterable[RuleText]) -> list[LoggedDaemon]:
@@ -144,7 +153,7 @@ def _daemons_without_entry(host: Host, rules: Iterable[RuleText]) -> list[Logged
     patterns += [pattern for rule in rules for pattern in rule.files]
     paths = [*host.glob_paths("/var/log/*.log"), *host.glob_paths("/var/log/*/*.log")]
     own = [path for path in paths if not any(matches_glob(path, pattern) for pattern in patterns)]
-    for path in [path for path in own if not _ROTATED.search(path)][:MAX_OWN_FILES]:
+    for path in [path for path in own if not _OTHER_LOGS.search(path)][:MAX_OWN_FILES]:
         names[path.rpartition("/")[2].removesuffix(".log")] = (path,)
     return [
         msgspec.structs.replace(_UNKNOWN_DAEMON, programs=(name,), files=files)

@@ -151,6 +151,9 @@ def test_a_program_without_an_entry_is_read_where_it_says_that_it_cannot_go_on(t
     assert unlisted_kinds(tree) == []
     tree.put("/var/log/stagerd/stagerd.log", "ERROR cannot stage in x: quota limit has been reached\n" * 3)
     assert unlisted_kinds(tree) == [("stagerd", 3, True, False)]
+    tree.put("/var/log/stagerd/stagerd.log", "")
+    tree.put("/var/log/anaconda/stagerd.log", "ERROR cannot stage in x: quota limit has been reached\n" * 3)
+    assert unlisted_kinds(tree) == []
 
 
 def test_a_program_without_lines_has_no_row(tmp_path: Path) -> None:
