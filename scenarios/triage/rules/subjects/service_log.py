@@ -112,7 +112,8 @@ def rows_of_unlisted_service_lines(host: Host, rules: Iterable[RuleText]) -> lis
 
     Lines are of one kind if they are the same numbers apart. `loud`: by its words and its count the kind is worth a
     warning; of the others a daemon has one row at most, of the kind that came most often. `lines`: how many lines at
-    fault the daemon wrote; `alike`: how many are of this kind; `over`: a later line says that the fault has ended.
+    fault the daemon wrote; `alike`: how many are of this kind; `grave`: the words of
+    the first kind are; `over`: a later line says that the fault has ended.
     """
     listed = _patterns_by_program(rules)
     rows = []
@@ -194,7 +195,8 @@ def _unlisted_kind_rows(
     shown = loud or (kinds[:1] if is_told else [[]])
     rows = [_row_of_kind(daemon, program, log, kind, kind in loud) for kind in shown]
     total = log.count_events(numbers)
-    return [row.with_columns({"lines": total if row["alike"] else 0}) for row in rows]
+    is_grave = bool(shown[0]) and shown[0][0] in grave
+    return [row.with_columns({"lines": total if row["alike"] else 0, "grave": is_grave}) for row in rows]
 
 
 def _row_of_kind(
