@@ -76,6 +76,7 @@ class ShellCommands(Protocol):
     settled_pulses: deque[Pulse]
     raw_values: bool
     recorded: int
+    has_looked_for_runs: bool
     running: Path | None
     running_words: str
     triage: EventChild | None

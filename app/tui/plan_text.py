@@ -124,7 +124,7 @@ def planning_lines(offer: ScenarioOffer, width: int) -> list[Line]:
         out += _lines_beside_name(
             option.name, longest, wrap_text(option.help, width - longest, "dim"), "accent"
         )
-    return [*out, BLANK, *word_lines(width)]
+    return [*out, BLANK, *word_lines(width)] if offer.card.compares else out
 
 
 def missing_option_lines(offer: ScenarioOffer, missing: Sequence[Option], width: int) -> list[Line]:
@@ -200,7 +200,7 @@ def panel_lines(
     if steps and free >= len(before) + len(steps) + 4:
         out += frame_rows("STEPS", steps, width)
     free = max(0, height - len(out) - len(last) - 2)
-    if free > len(before) + MAX_FREE_ROWS + 2:  # what can be read meanwhile
+    if has_comparison and free > len(before) + MAX_FREE_ROWS + 2:  # what can be read meanwhile
         before += [BLANK, *word_lines(inner)][: free - len(before) - 2]
     out += frame_rows(
         "BEFORE YOU START", before, width, max(len(before) + 2, free), note=_key_if_offered("e", "explain")

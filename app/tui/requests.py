@@ -54,7 +54,7 @@ class ShellBase(App[int]):
         self.running: Path | None = None
         self.left: list[UndoneChange] = []
         self._journals: tuple[str, ...] = ()
-        self.recorded = 0
+        self.recorded, self.has_looked_for_runs = 0, False
         self.earlier_results = EarlierResults()
         self._asked_for = -1  # ended recordings, when `known` was asked for
         self.watches_host = False  # the home screen asks children for what it shows
@@ -159,7 +159,12 @@ class ShellBase(App[int]):
         if self.running is None and journals != self._journals:  # a run under way has one, too
             self._journals = journals
             self._look_for_undoable_changes()
-        if before != (self.recorded, self.running, self.running_words):  # an idle screen costs no bytes
+        first_look, self.has_looked_for_runs = not self.has_looked_for_runs, True
+        if first_look or before != (
+            self.recorded,
+            self.running,
+            self.running_words,
+        ):  # an idle screen costs no bytes
             self.draw()
 
     def _look_for_undoable_changes(self) -> None:

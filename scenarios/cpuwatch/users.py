@@ -21,6 +21,7 @@ MAX_ROWS = 8
 MIN_NAMED_CPUS = 0.01
 MIN_REST_CPUS = 0.05
 MAX_NAMED = 3  # programs of a title
+MAX_SHOWN_PIDS = 8  # whose command lines are asked for
 FULL_SHARE = 0.95  # of the CPUs: what starts now takes from the others, though nobody may wait yet
 ENDED = "processes that have ended"
 
@@ -134,16 +135,18 @@ def _largest_program_texts(users: Sequence[CpuUser]) -> list[str]:
 def _remedies_for_full_cpus(
     host: Host, users: CpuUsers, ranked: Sequence[CpuUser], used_cpus: float
 ) -> tuple[Remedy, ...]:
-    """Lower priority for the process, else for the user, that used half of it alone."""
+    """What they are; then a lower priority for the process, else for the user, that used half of it alone."""
     half_cpus = used_cpus / 2
+    pids = [user.process.pid for user in ranked if users.is_running(user.process)][:MAX_SHOWN_PIDS]
+    look = (SAYS.remedy("look", pids=",".join(map(str, pids))),) if pids else ()
     process = ranked[0].process if ranked else None
     if process is not None and process.rate >= half_cpus and users.is_running(process):
-        return (priority.process_priority_remedy(host, process.pid, process.label),)
+        return *look, priority.process_priority_remedy(host, process.pid, process.label)
     by_owner = _rates_by_owner(ranked)
     owner = next(iter(by_owner), "")
     if owner not in ("", "root") and by_owner[owner] >= half_cpus:
-        return (priority.user_priority_remedy(owner),)
-    return (SAYS.remedy("fewer"),)
+        return *look, priority.user_priority_remedy(owner)
+    return *look, SAYS.remedy("fewer")
 
 
 def _rates_by_owner(users: Sequence[CpuUser]) -> dict[str, float]:

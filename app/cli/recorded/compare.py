@@ -11,6 +11,7 @@ from hostdx.app.report.json_document import to_json_text
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.app.terminal.output_file import deliver_text
 from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings
+from hostdx.scenarios.analysis.compare.run_summary import RunSummary
 from hostdx.scenarios.contract import events as ev
 
 
@@ -182,6 +183,20 @@ def _compare_resolved(a: Sequence[str], b: Sequence[str], margin: float, anyway:
     left, right = find_recordings(a), find_recordings(b)
     if both := set(left) & set(right):
         raise Failure(f"compare: {sorted(both)[0]} stands on both sides", USAGE)
-    return compare_recordings(
-        read_run_summaries(left, right), read_run_summaries(right, left), margin=margin, anyway=anyway
-    )
+    runs_a, runs_b = read_run_summaries(left, right), read_run_summaries(right, left)
+    _refuse_unrelated_runs(runs_a, runs_b)
+    return compare_recordings(runs_a, runs_b, margin=margin, anyway=anyway)
+
+
+def _refuse_unrelated_runs(runs_a: Sequence[RunSummary], runs_b: Sequence[RunSummary]) -> None:
+    """Of several runs on one side, each must have measured something that the other side did: one that did not would
+    take every load of its side from the comparison, which then finds no difference.
+    """
+    for own_runs, other_runs in ((runs_a, runs_b), (runs_b, runs_a)):
+        other_loads = {key.workload for run in other_runs for key in run.loads}
+        strangers = [run.name for run in own_runs if not other_loads & {key.workload for key in run.loads}]
+        if strangers and len(strangers) < len(own_runs):
+            raise Failure(
+                f"compare: {strangers[0]} has no load in common with the other side; compare without it",
+                USAGE,
+            )

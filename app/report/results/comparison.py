@@ -194,19 +194,43 @@ def _slower_and_faster_texts(judged: Sequence[Effect], noun: str) -> list[str]:
 
 
 def _differs_here_text(judged: Sequence[Effect], *, is_more: bool) -> str:
-    """Return `7 more loads differ here, most clearly delete a file (29 % slower here, one boot each)`."""
+    """Return `7 more loads differ here (1 slower, 6 faster)`, of each side the clearest, and what was not decided: a
+    group that is left out reads as one that is well.
+    """
     differing_effects = [e for e in judged if is_different_in_these_runs(e)]
     if not differing_effects:
         return ""
-    losses = [e for e in differing_effects if e.ratio < 1]
-    clearest = max(losses or differing_effects, key=certain_log_difference)
     loads = (
         f"{len(differing_effects)} more {'load differs' if len(differing_effects) == 1 else 'loads differ'}"
         if is_more
         else f"{len(differing_effects)} of {len(judged)} loads differ{'s' if len(differing_effects) == 1 else ''}"
     )
-    ways = f"{len(losses)} slower, {len(differing_effects) - len(losses)} faster"
-    return f"{loads} here ({ways}), most clearly {effect_name(clearest)} ({effect_size_text(clearest)})"
+    sides = (
+        ("slower", [e for e in differing_effects if e.ratio < 1]),
+        ("faster", [e for e in differing_effects if e.ratio >= 1]),
+    )
+    counts = ", ".join(f"{len(side)} {way}" for way, side in sides)
+    clearest_texts = [
+        f"{way}{'' if len(side) == 1 else ' most clearly'}: {effect_name(clearest)} ({effect_size_text(clearest)})"
+        for way, side in sides
+        if side
+        for clearest in [max(side, key=certain_log_difference)]
+    ]
+    return "; ".join([f"{loads} here ({counts})", *clearest_texts, *_undecided_group_texts(judged)])
+
+
+def _undecided_group_texts(judged: Sequence[Effect]) -> list[str]:
+    """Return the groups of which at least half of the loads are not decided, as one clause."""
+    counts: Counter[str] = Counter(e.group for e in judged)
+    undecided: Counter[str] = Counter(
+        e.group for e in judged if e.is_undecided and not is_shown_to_differ(e) and not is_within_margin(e)
+    )
+    groups = [
+        f"{name} ({count} of {counts[name]} loads)"
+        for name, count in undecided.most_common()
+        if 2 * count >= counts[name]
+    ]
+    return [f"not decided: {join_names(groups, 3)}"] if groups else []
 
 
 def _verdict_parts(result: ComparedRecordings) -> list[doc.Part]:

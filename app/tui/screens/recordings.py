@@ -179,6 +179,7 @@ class RecordingsScreen(Base):
         self._listed: dict[str, RecordingRow] = {}  # by the row's key
         self._rows: list[PickerRow] = []  # of all that is listed
         self._marks: dict[str, str] = {}  # "A" or "B", by the row's key
+        self._has_compared = False  # what is marked now
         self._unread: list[RecordingRow] = []  # headlines still to be read, the newest first
         self._answers: dict[str, RecordingAnswer] = {}
 
@@ -383,11 +384,19 @@ class RecordingsScreen(Base):
             for wanted in "AB"
         )
         if a and b:
+            self._has_compared = True
             self.shell.open_comparison(a, b)
         else:
             self.shell.show_message(
                 "mark two recordings with space: the older one is A (before, baseline), the newer one B"
             )
+
+    def on_screen_resume(self) -> None:
+        """Back from a comparison, the next one begins without marks."""
+        if self._has_compared:
+            self._marks.clear()
+            self._has_compared = False
+            self.show()
 
     @property
     def recording_of_report(self) -> Path | None:

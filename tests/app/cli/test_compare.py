@@ -36,6 +36,8 @@ def test_nothing_in_common_is_said_and_is_no_success(form: str, capsys: pytest.C
         (["compare", OLD, NEW, OLD], "two sides are needed"),
         (["compare", "--", NEW], "two sides are needed"),
         (["compare", OLD, OLD], "stands on both sides"),
+        (["compare", "demo:kernel", "--", "demo:kernel-6-1", "demo:storage"], "storage"),
+        (["compare", "demo:storage", "demo:kernel", "--", "demo:kernel-6-1"], "storage"),
         (["compare", f"{TABLE}:nothing", NEW], "no column nothing"),
         (["compare", "nothing", NEW], "no such recording"),
         (["compare", OLD, NEW, "--margin", "5"], "--margin"),

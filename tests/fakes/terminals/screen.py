@@ -177,6 +177,7 @@ async def run_app(
         child = child_of(triage) if triage else None
         shell = Shell(triage=child, feed=run, ascii_only=ascii_only)
         shell.animation_level = "none"
+        shell.has_looked_for_runs = True
         try:
             async with shell.run_test(size=SIZES[size]) as pilot:
                 while child is not None and not child.ended:

@@ -62,7 +62,7 @@ class LiveLine(SessionPanel):
 
     def _of_which_time(self) -> str:
         """Home's own start or return is in the first pulse: two CPUs are half busy with it."""
-        own = "" if self.shell.settled_pulses or not self.shell.watches_host else ", hostdx's own start in it"
+        own = "" if self.shell.settled_pulses or not self.shell.watches_host else ", hostdx itself in it"
         return f"of the last {PULSE_S} s{own}"
 
     def draw(self, width: int, height: int) -> list[Line]:

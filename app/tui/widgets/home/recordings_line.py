@@ -81,7 +81,8 @@ class RecordingsLine(Panel):
                 ("   ", "text"),
             ]
         count, examples = self.shell.recorded, len(self.shell.earlier_results.examples)
-        line.append((f"{count} earlier" if count else "none earlier" if running else "none yet", "dim"))
+        if self.shell.has_looked_for_runs:
+            line.append((f"{count} earlier" if count else "none earlier" if running else "none yet", "dim"))
         many = f"{examples} bundled examples" if examples and not count else "them all"
         ways = f"[r] lists {many}, and leads to this host's history"
         return [*line, ("   ", "text"), *line_with_key_names(ways)]

@@ -118,9 +118,12 @@ def about_parts(session: RunSession, width: int) -> Iterator[list[Line]]:
         for sentence in plan.sentences:
             yield wrap_text(f"· {clean_text(sentence)}", width, "dim", hang=2)
         yield [text_line(row, "dim") for row in plan.picture]
-    if not session.pulses and session.ended is None:  # in the first second nothing else is known
+    is_watch = plan is not None and not plan.workloads
+    # in the first second nothing else is known
+    if not session.pulses and session.ended is None and not is_watch:
         yield from ([line] for line in (BLANK, *word_lines(width)))
-    yield from ([line] for line in fact_lines(session, width))
+    if not is_watch:  # whose facts are of the host, and not of what was watched
+        yield from ([line] for line in fact_lines(session, width))
 
 
 def fact_lines(session: RunSession, width: int) -> Iterator[Line]:

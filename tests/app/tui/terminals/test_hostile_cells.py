@@ -177,7 +177,7 @@ def test_what_reaches_a_terminal(tmp_path: Path) -> None:
             terminal.press(key)
             terminal.wait(words)
         terminal.press("o")
-        terminal.wait("save all")
+        terminal.wait("save")
         terminal.press("c")
         terminal.wait("sent to the terminal")
     finally:
