@@ -1,7 +1,7 @@
 """Verdicts and severities in the words of the reports: the same in every view that is text."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.recordings.values import with_difference_of_values
@@ -33,6 +33,7 @@ def verdict_role(verdict: ev.RunVerdict) -> str:
 
 SIGNS: dict[Severity, str] = {"critical": "!", "warning": "▲", "notice": "·", "ok": "✓"}
 SPREAD_TO_SAY = 1.5  # of what one load could miss over another: both are said
+MAX_HEADING_CELLS = 14  # of a column of effects
 QUARTERS = ("1st quarter", "2nd", "3rd", "4th")  # columns of a course
 
 _METRICS = {"wall": "wall time"}
@@ -122,10 +123,24 @@ def emulation_text(subject: str) -> str:
     return f"{subject}'s CPU is emulated (QEMU without KVM): no figure here is that of a real machine"
 
 
+def effect_heading(pairs: Collection[tuple[str, str]]) -> str:
+    """Return `B against A` for the effects of one pair (baseline, variant), so that "slower" says which of both is."""
+    if len(pairs) == 1:
+        (left, right), *_ = pairs
+        words = f"{right} against {left}"
+        if len(words) <= MAX_HEADING_CELLS:
+            return words
+    return "effect"
+
+
 def missable_text_of_loads(session: RunSession, verdicts: Iterable[ev.RunVerdict]) -> str:
     """Return `a difference below 3.3 % could be missed`; where the loads differ much, of the surest and of the least
     sure one. Empty where none says it."""
-    limited = [v for v in verdicts if v.smallest_effect and not v.control and may_miss_effect(v)]
+    limited = [
+        v
+        for v in verdicts
+        if v.smallest_effect and not v.control and may_miss_effect(v) and not too_few_groups_text(session, v)
+    ]
     if not limited:
         return ""
     least, most = (choose(limited, key=lambda v: v.smallest_effect or 0.0) for choose in (min, max))

@@ -185,7 +185,7 @@ def verdicts_table(session: RunSession, *, narrow: bool = False, appendix: bool 
         )
     names = (*(("load",) if loads else ()), *(("compared",) if len(pairs) > 1 else ()))
     numbers = frozenset({len(names), len(names) + 1, len(names) + 4})
-    header = (*names, left, right, "effect", "95 % CI", "groups")
+    header = (*names, left, right, wording.effect_heading(pairs), "95 % CI", "groups")
     return Table(header, tuple(body), numbers).without_empty_columns()
 
 

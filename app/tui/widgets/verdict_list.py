@@ -285,7 +285,7 @@ class VerdictList(Picker):
                 line += [gap, *fit_line([(clean_text(words).rjust(column.number), role)], column.total_cells)]
         if at.bar:
             line += [gap, *fit_line(axis_line(at.bar, at.scale), at.bar)]
-        line += [gap, *fit_line(text_line("effect", "dim"), at.size)]
+        line += [gap, *fit_line(text_line(clean_text(wording.effect_heading(pairs)), "dim"), at.size)]
         if at.interval:
             line += [gap, ("95 % CI", "dim")]
         return [crop_line(line, width)]
