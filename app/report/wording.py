@@ -124,7 +124,7 @@ def emulation_text(subject: str) -> str:
 
 
 def effect_heading(pairs: Collection[tuple[str, str]]) -> str:
-    """Return `B against A` for the effects of one pair (baseline, variant), so that "slower" says which of both is."""
+    """Return `B against A` for the effects of one pair (baseline, variant), so that slower says which of both is."""
     if len(pairs) == 1:
         (left, right), *_ = pairs
         words = f"{right} against {left}"

@@ -205,15 +205,12 @@ def _differs_here_text(judged: Sequence[Effect], *, is_more: bool) -> str:
         if is_more
         else f"{len(differing_effects)} of {len(judged)} loads differ{'s' if len(differing_effects) == 1 else ''}"
     )
-    sides = (
-        ("slower", [e for e in differing_effects if e.ratio < 1]),
-        ("faster", [e for e in differing_effects if e.ratio >= 1]),
-    )
+    losses, gains = ([e for e in differing_effects if (e.ratio < 1) is lost] for lost in (True, False))
+    sides = [(direction_word(side[0]), side) for side in (losses, gains) if side]
     counts = ", ".join(f"{len(side)} {way}" for way, side in sides)
     clearest_texts = [
         f"{way}{'' if len(side) == 1 else ' most clearly'}: {effect_name(clearest)} ({effect_size_text(clearest)})"
         for way, side in sides
-        if side
         for clearest in [max(side, key=certain_log_difference)]
     ]
     return "; ".join([f"{loads} here ({counts})", *clearest_texts, *_undecided_group_texts(judged)])
