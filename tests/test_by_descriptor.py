@@ -29,7 +29,7 @@ ALLOWED = {
     "safe_read.read_regular": "looks only; its flags stand on a line of their own",
     "safe_read.reopen_regular": "reads what a descriptor stands for",
     "lab._set_rp_filter_of_all_and": "an attribute of the kernel, in a namespace of our own",
-    "own_links._write_in_own_mounts": "attributes of the kernel, in a namespace of our own",
+    "own_links._enter_own_mounts_and_write": "attributes of the kernel, in a namespace of our own",
     "worker.__init__": "its own files once more, by their descriptors: without O_DIRECT",
     "parent_death.make_first_oom_victim": "an attribute of its own process",
     "darshan_log.parse_darshan_log": "a file without a name in TMPDIR; no run is under way",

@@ -161,11 +161,11 @@ class RecordingFollower:
                 self.line += data.count(b"\n")
                 self._time = events[-1].t if events else self._time
                 return events
-            return list(self._decode_line_by_line(data))
+            return list(self._decode_lines_or_raise(data))
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-            return list(self._decode_line_by_line(data))
+            return list(self._decode_lines_or_raise(data))
 
-    def _decode_line_by_line(self, data: bytes) -> Iterator[ev.AnyEvent]:
+    def _decode_lines_or_raise(self, data: bytes) -> Iterator[ev.AnyEvent]:
         for line in data.split(b"\n")[:-1]:
             self.line += 1
             if not line.strip():

@@ -89,7 +89,7 @@ def _steps_after_benchmark_set(answer: RunAnswer) -> Steps | None:
     return None if answer.judged else _steps_of_benchmark_set(answer.session, answer.recording) or None
 
 
-def _steps_after_loud_finding(answer: RunAnswer) -> Steps | None:
+def _steps_after_severe_finding(answer: RunAnswer) -> Steps | None:
     severities = ("critical", "warning") if answer.judged else ("critical", "warning", "notice")
     remedy = _worst_remedy(answer.session, *severities)
     return (remedy.as_step,) if remedy else None
@@ -170,7 +170,7 @@ STEP_RULES: tuple[Callable[[RunAnswer], Steps | None], ...] = (
     _steps_after_early_end,
     _steps_after_moved_control,
     _steps_after_benchmark_set,
-    _steps_after_loud_finding,
+    _steps_after_severe_finding,
     _steps_after_one_file_system,
     _steps_after_difference,
     _steps_after_write_limit,

@@ -114,7 +114,9 @@ def count_unresolved_verdicts(session: RunSession) -> int:
 def verdicts_that_may_miss(session: RunSession) -> list[ev.RunVerdict]:
     """Return the verdicts that may have missed an effect of a known size, the least certain first."""
     limited = [
-        v for v in resolved_verdicts(session) if v.smallest_effect and not v.control and may_miss_effect(v)
+        v
+        for v in verdicts_with_interval(session)
+        if v.smallest_effect and not v.control and may_miss_effect(v)
     ]
     return sorted(limited, key=lambda v: v.smallest_effect or 0.0, reverse=True)
 
@@ -152,7 +154,7 @@ def missable_text_of_loads(session: RunSession, verdicts: Iterable[ev.RunVerdict
     return f"could be missed: less than {below} in {surest}, less than {above} in {unsurest}"
 
 
-def resolved_verdicts(session: RunSession) -> list[ev.RunVerdict]:
+def verdicts_with_interval(session: RunSession) -> list[ev.RunVerdict]:
     """Return the verdicts that have groups enough for an interval."""
     return [v for v in session.verdicts.values() if is_measured(v) and not too_few_groups_text(session, v)]
 

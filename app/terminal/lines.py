@@ -124,7 +124,7 @@ def link_line(line: Iterable[Span], target: str) -> Line:
     ]
 
 
-def link_of_role(role: str) -> str:
+def link_in_style(role: str) -> str:
     return role.rpartition(TARGET)[0]
 
 

@@ -126,7 +126,7 @@ class AskingHost(Host):
             Absent("not asked: only root may ask it", "permission") if program.root and not is_root else None
         )
 
-    def name_commands(self, text: str) -> str:
+    def commands_for_paths(self, text: str) -> str:
         def command_at(match: re.Match[str]) -> str:
             paths = self.glob_paths(match[0])
             return self._commands[paths[0]] if paths else match[0]

@@ -286,7 +286,7 @@ class Host:
         """By name, why an installed program of this machine was not asked or gave no answer: see `AskingHost`."""
         return {}
 
-    def name_commands(self, text: str) -> str:
+    def commands_for_paths(self, text: str) -> str:
         """Return a text with the commands that were asked in place of the paths that a sosreport has for them."""
         return text
 

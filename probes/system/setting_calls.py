@@ -113,7 +113,7 @@ _MESSAGE = struct.Struct("=IHHII")  # struct nlmsghdr
 _TRAFFIC = struct.Struct("=BxxxiIII")  # struct tcmsg: family, index, handle, parent, info
 
 
-def _interface_index(card: str) -> int:
+def _interface_index_or_raise(card: str) -> int:
     try:
         return socket.if_nametoindex(card)
     except OSError:  # without a number
@@ -124,7 +124,7 @@ def _read_root_qdisc(card: str) -> str:
     """The discipline at the root that a person set. "default" where the kernel chose it and would choose it again: it
     gives its own no handle, and below `mq` one for each queue.
     """
-    index = _interface_index(card)
+    index = _interface_index_or_raise(card)
     disciplines: list[tuple[str, int, int]] = []  # kind, handle, parent
     for body in _exchange_netlink(_GET, _DUMP, _TRAFFIC.pack(0, index, 0, 0, 0)):
         _, its_index, handle, parent, _ = _TRAFFIC.unpack_from(body)
@@ -149,7 +149,7 @@ def _default_discipline() -> str:
 
 def _replace_root_qdisc(card: str, value: str) -> None:
     """Set a discipline with its own defaults, or give the choice back to the kernel. What waits in it is dropped."""
-    traffic = _TRAFFIC.pack(0, _interface_index(card), 0, _ROOT, 0)
+    traffic = _TRAFFIC.pack(0, _interface_index_or_raise(card), 0, _ROOT, 0)
     if value == DEFAULT_DISCIPLINE:
         _exchange_netlink(_DELETE, _ACK, traffic)
         return

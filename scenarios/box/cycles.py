@@ -145,7 +145,7 @@ class BoxCycles:
                 self.blocks.leave_out(load, cycle)
             if phase == "steady" and len(group.blocks) == len(box_tests_of(load)) == 2:
                 self._emit_group(load, group)
-            await self.blocks.pause_for_others(load, cycle)
+            await self.blocks.pause_to_spare_others(load, cycle)
 
     def _restart_contradicting_loads(self, cycle: int, cycles_left: float) -> None:
         """Where the two orders of a load contradict each other it begins anew, and settles before each block."""

@@ -96,7 +96,7 @@ def next_undecided(left_s: float, undecided: Sequence[UndecidedLoad]) -> Undecid
     return max(soon or fits, key=lambda u: u.half_width, default=None)
 
 
-class GroupPace:
+class LoadPace:
     """The real seconds of a group, with switches, readings and answers of workers, and how many groups still fit.
     Its seconds pass only while its load is measured.
     """

@@ -18,7 +18,7 @@ from hostdx.probes.units import count_noun, plural_noun
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import Disturbance, broken_off_reason
 from hostdx.scenarios.contract.verdict.verdict import as_undecided
-from hostdx.scenarios.experiment.budget import GroupPace, UndecidedLoad
+from hostdx.scenarios.experiment.budget import LoadPace, UndecidedLoad
 from hostdx.scenarios.experiment.groups import GroupBlocks, with_value_differences
 from hostdx.scenarios.experiment.judge import PairJudge, judges_for, undecided_load, with_bytes_to_decide
 from hostdx.scenarios.experiment.levels import Pair
@@ -65,7 +65,7 @@ class LoadExperiment:
         self.all_pairs = list(pairs) if pairs is not None else [(first, v) for v in others]
         self.pairs = scheduler.pairs = list(self.all_pairs)
         self.family, self.scope = family, scope
-        self.pace = GroupPace(self.run.clock, most_s, scheduler.group_s)
+        self.pace = LoadPace(self.run.clock, most_s, scheduler.group_s)
         self.judges: list[PairJudge] = []
         self.verdicts: list[ev.RunVerdict] = []
         self.groups: list[GroupBlocks] = []  # that count, measured as now

@@ -74,7 +74,7 @@ class GroupBlocks:
         return pooled_ns or max((m.p99_ns for m in blocks if m.p99_ns is not None), default=None)
 
 
-def values_beside_verdicts(
+def levels_beside_verdicts(
     groups: Sequence[GroupBlocks], metric: Metric, verdicts: Iterable[ev.RunVerdict]
 ) -> dict[str, float]:
     """Return each variant's value as the views show it beside the verdicts about it: see `levels`."""
@@ -96,7 +96,7 @@ def with_value_differences(
     groups: Sequence[GroupBlocks], workload: Workload, verdicts: Sequence[ev.RunVerdict]
 ) -> list[ev.RunVerdict]:
     """Return the verdicts of a load, each with the difference of the values that stand beside it."""
-    values = {metric.name: values_beside_verdicts(groups, metric, verdicts) for metric in workload.metrics}
+    values = {metric.name: levels_beside_verdicts(groups, metric, verdicts) for metric in workload.metrics}
     signs = {metric.name: metric.sign for metric in workload.metrics}
     return [
         with_value_delta(v, values_of_pair(values[v.metric], v, signs[v.metric]), signs[v.metric])

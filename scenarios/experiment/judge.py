@@ -19,7 +19,7 @@ from hostdx.scenarios.contract.verdict.verdict import (
     with_figures,
     word_that_still_holds,
 )
-from hostdx.scenarios.experiment.budget import GroupPace, UndecidedLoad
+from hostdx.scenarios.experiment.budget import LoadPace, UndecidedLoad
 from hostdx.scenarios.experiment.groups import GroupBlocks
 from hostdx.scenarios.experiment.levels import Pair
 from hostdx.scenarios.experiment.order import baseline_first
@@ -67,7 +67,7 @@ class PairJudge:
     def is_decided(self) -> bool:
         return self.decision is not None
 
-    def add(self, group: GroupBlocks, pace: GroupPace) -> None:
+    def add(self, group: GroupBlocks, pace: LoadPace) -> None:
         """Add one undisturbed group, and decide if an interim analysis is due."""
         value = group.value(self.metric, self.pair)
         if self.is_decided or value is None:
@@ -79,11 +79,11 @@ class PairJudge:
             side.append(math.fsum(values) / len(values))
         self._keep_decision_and_seconds(self.comparison.verdict_if_due(pace.group_s), pace)
 
-    def seconds_left(self, pace: GroupPace) -> float | None:
+    def seconds_left(self, pace: LoadPace) -> float | None:
         """Return about how many seconds are needed to decide; None before the first three groups."""
         return 0.0 if self.is_decided else self.comparison.seconds_left(pace.group_s)
 
-    def running_estimate(self, t: float, group: GroupBlocks, pace: GroupPace) -> ev.RunningEstimate | None:
+    def running_estimate(self, t: float, group: GroupBlocks, pace: LoadPace) -> ev.RunningEstimate | None:
         """Return the running estimate after a group; None with too few groups, or once it is decided."""
         now = None if self.is_decided else self.comparison.interim_estimate()
         if now is None:
@@ -112,7 +112,7 @@ class PairJudge:
             return f"not decided within {spent_s:.0f} s"
         return f"{groups} undisturbed group{'' if groups == 1 else 's'} within {spent_s:.0f} s: too few"
 
-    def conclude_verdict(self, t: float, pace: GroupPace, why_ended: str) -> ev.RunVerdict:
+    def conclude_verdict(self, t: float, pace: LoadPace, why_ended: str) -> ev.RunVerdict:
         """Return the verdict at the end. Where no interim analysis decided, the rest of alpha is spent here.
 
         Where one variant drifts on its own the effect depends on how long it was measured, so no effect is given.
@@ -152,7 +152,7 @@ class PairJudge:
         reason = "; ".join(r for r in (text, blame, verdict.reason) if r)
         return as_undecided(verdict, reason)
 
-    def broken_off_verdict(self, t: float, pace: GroupPace, reason: str) -> ev.RunVerdict:
+    def broken_off_verdict(self, t: float, pace: LoadPace, reason: str) -> ev.RunVerdict:
         """Return an undecided verdict with its figures, because too much was disturbed. A decision of an earlier
         interim analysis stands.
         """
@@ -164,7 +164,7 @@ class PairJudge:
             return as_undecided(self._verdict_event(t, pace.spent_s), reason)
         return as_undecided(self._verdict_event(t, self.seconds, decision), reason)
 
-    def not_applicable_verdict(self, t: float, pace: GroupPace, reason: str) -> ev.RunVerdict:
+    def not_applicable_verdict(self, t: float, pace: LoadPace, reason: str) -> ev.RunVerdict:
         return as_not_applicable(self._verdict_event(t, pace.spent_s), reason)
 
     def not_started_verdict(self, t: float, reason: str, needs_s: float | None = None) -> ev.RunVerdict:
@@ -172,7 +172,7 @@ class PairJudge:
             as_not_measured(self._verdict_event(t), reason), seconds_to_decide=needs_s
         )
 
-    def _keep_decision_and_seconds(self, decision: GroupVerdict | None, pace: GroupPace) -> None:
+    def _keep_decision_and_seconds(self, decision: GroupVerdict | None, pace: LoadPace) -> None:
         if decision is not None:
             self.decision = decision
             self.seconds = pace.spent_s
@@ -248,7 +248,7 @@ def judges_for(
     ]
 
 
-def undecided_load(load: str, judges: Sequence[PairJudge], pace: GroupPace) -> UndecidedLoad:
+def undecided_load(load: str, judges: Sequence[PairJudge], pace: LoadPace) -> UndecidedLoad:
     """Return what the planner needs to know about a load whose `judges` have not decided."""
     widths, next_s = [0.0], [pace.group_s]
     decides_s: list[float | None] = [0.0]

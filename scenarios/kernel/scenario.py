@@ -179,7 +179,7 @@ class _BenchmarkRounds:
             operations=sum(m.operations for _, _, m in measured if m.device_bytes is not None),
         )
         round_disturbance = self.watch.end_block("rounds", "", round_total)
-        await self.watch.pause_for_others()
+        await self.watch.pause_to_spare_others()
         disturbed = (round_disturbance,) if round_disturbance is not None and number >= 0 else ()
         for disturbance in disturbed:
             emit_disturbance(disturbance, self.run, "rounds", number)

@@ -42,7 +42,7 @@ class CoreGroup(msgspec.Struct, frozen=True):
     kind: str = ""
 
 
-class DeviceShape(msgspec.Struct, frozen=True):
+class DrawnDevice(msgspec.Struct, frozen=True):
     kind: str
     name: str
     node: of.Number | None
@@ -74,7 +74,7 @@ class MachineShape(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     places_are_nodes: bool
     places: tuple[NodeOrSocket, ...]
     caches: tuple[CacheKind, ...] = ()
-    devices: tuple[DeviceShape, ...] = ()
+    devices: tuple[DrawnDevice, ...] = ()
     offline: str = ""
     isolated: str = ""
     allowed: str = ""  # only where it is less than all that is online
@@ -222,11 +222,11 @@ def _kinds_of_cores(host: Host) -> dict[int, str]:
     return core_kinds if len(set(core_kinds.values())) > 1 else {}
 
 
-def _make_devices(devices: tuple[PciDevice, ...] | Absent) -> tuple[DeviceShape, ...]:
+def _make_devices(devices: tuple[PciDevice, ...] | Absent) -> tuple[DrawnDevice, ...]:
     if isinstance(devices, Absent):
         return ()
     return tuple(
-        DeviceShape(device.kind, name, device.node if is_present(device.node) else None)
+        DrawnDevice(device.kind, name, device.node if is_present(device.node) else None)
         for device in devices
         if not device.virtual_function
         for name in _shown_device_names(device)

@@ -9,7 +9,7 @@ from hostdx.probes import units
 from hostdx.probes.cpu_list import MAX_CPUS, format_cpu_list, parse_cpu_list
 from hostdx.probes.system.processor.caches import CacheKind
 from hostdx.probes.units import count_noun, join_names
-from hostdx.scenarios.numa.machine import CoreGroup, DeviceShape, MachineShape, NodeOrSocket
+from hostdx.scenarios.numa.machine import CoreGroup, DrawnDevice, MachineShape, NodeOrSocket
 
 COLUMNS = 80
 _MAX_RUNS = 16
@@ -27,7 +27,7 @@ def draw_picture(shape: MachineShape, columns: int = COLUMNS) -> tuple[str, ...]
     if not shape.places:
         return ("no description of the processors could be read",)
     lines = [*_head_lines(shape), ""]
-    folded, hang = _fold_places(shape), defaultdict[int | None, list[DeviceShape]](list)
+    folded, hang = _fold_places(shape), defaultdict[int | None, list[DrawnDevice]](list)
     for device in shape.devices:
         hang[device.node].append(device)
     for run in folded[:_MAX_RUNS]:
@@ -134,7 +134,7 @@ def _cpus_of_places(run: tuple[NodeOrSocket, ...]) -> frozenset[int]:
 
 
 def _lines_of_places(
-    shape: MachineShape, run: tuple[NodeOrSocket, ...], hang: Mapping[int | None, list[DeviceShape]]
+    shape: MachineShape, run: tuple[NodeOrSocket, ...], hang: Mapping[int | None, list[DrawnDevice]]
 ) -> Iterator[str]:
     first = run[0]
     word = "node" if shape.places_are_nodes else "socket"
@@ -184,7 +184,7 @@ def _format_cores(groups: tuple[CoreGroup, ...], hybrid: bool, core_and_thread_w
     return " + ".join(words) + (" (hybrid)" if hybrid else "")
 
 
-def _format_devices(devices: list[DeviceShape]) -> Iterator[str]:
+def _format_devices(devices: list[DrawnDevice]) -> Iterator[str]:
     """`NVMe nvme0n1, nvme1n1; NIC eth0`: one line, or none."""
     parts = []
     for kind, some in groupby(sorted(devices, key=lambda d: d.kind), key=lambda d: d.kind):

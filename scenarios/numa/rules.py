@@ -12,7 +12,7 @@ from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.rule import HostRule, RuleInapplicable, require_readable
 from hostdx.scenarios.numa import findings
-from hostdx.scenarios.numa.settings import highest_khz, limited_khz, lost_and_all_nodes
+from hostdx.scenarios.numa.settings import highest_khz, limited_khz, described_and_used_nodes
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
 SAYS = finding_texts("numa")
@@ -22,7 +22,9 @@ CARDS = (STORAGE - {"NVMe"}) | {"NIC"}
 def check_node_table(host: Host) -> Iterator[Finding]:
     """The kernel's table of nodes, and `numa=off`."""
     table = require_readable(read_numa(host), "/sys/devices/system/node")
-    return findings.topology_findings(table.doubt, read_nodes_per_socket(host), lost_and_all_nodes(host))
+    return findings.topology_findings(
+        table.doubt, read_nodes_per_socket(host), described_and_used_nodes(host)
+    )
 
 
 def check_card_links(host: Host) -> Iterator[Finding]:

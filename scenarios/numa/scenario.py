@@ -49,7 +49,7 @@ from hostdx.scenarios.numa.results import (
 )
 from hostdx.scenarios.numa.settings import (
     FirmwareSettings,
-    lost_and_all_nodes,
+    described_and_used_nodes,
     pcie_tags_of_devices,
     read_firmware,
     read_settings,
@@ -113,7 +113,7 @@ class NumaScenario(Scenario):
                 )
         nodes = read_nodes_per_socket(run.host)
         return [
-            *findings.topology_findings(layout.shape.doubt, nodes, lost_and_all_nodes(run.host)),
+            *findings.topology_findings(layout.shape.doubt, nodes, described_and_used_nodes(run.host)),
             *findings.device_findings(devices if is_present(devices) else (), pcie_tags_of_devices(run.host)),
             *findings.firmware_findings(firmware),
         ]

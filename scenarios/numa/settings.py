@@ -121,7 +121,7 @@ def _acpi_table_facts(host: Host) -> Iterator[FactOrUnread]:
         yield make_fact("numa", "firmware_speeds", hmat, f"{ACPI}/HMAT")
 
 
-def lost_and_all_nodes(host: Host) -> tuple[int, int] | None:
+def described_and_used_nodes(host: Host) -> tuple[int, int] | None:
     """Several domains with CPUs and memory of which the kernel made one node. Other differences have good reasons:
     firmware lists what could be plugged in, and a node without memory is folded into another one.
     """

@@ -20,7 +20,7 @@ from hostdx.scenarios.prove.kinds import ProvableSetting
 from hostdx.scenarios.prove.loads import ProofLoad
 from hostdx.scenarios.prove.request import ProofVariant
 from hostdx.scenarios.prove.results import Outcome, ProvenSetting, ScreeningRecord
-from hostdx.scenarios.triage.rules.settings import setting_commands
+from hostdx.scenarios.triage.rules.settings import commands_to_change_settings
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
 SAYS = finding_texts("prove")
@@ -125,7 +125,7 @@ def _keep_setting_remedy(host: Host, line: ProvenSetting, settings: Sequence[Pro
         if name.startswith("/proc/sys/"):
             name = name.removeprefix("/proc/sys/").replace("/", ".")
         wanted[name] = action.new or ""
-    lines = setting_commands(host, wanted, "prove")
+    lines = commands_to_change_settings(host, wanted, "prove")
     return replace(
         SAYS.remedy("keep", setting=line.setting, new=line.new, risk=line.risk),
         # what keeps it is a command, too: the answer of this run is that it should stay

@@ -54,7 +54,7 @@ class Prove(Scenario):
     async def _run(self, request: ProofRequest, run: Run) -> None:
         lines: list[ProvenSetting] = []
         for load in request.loads:
-            lines += await _try_under_load(run, request, load)
+            lines += await _screen_and_compare_settings(run, request, load)
         for variant in request.variants[1:-1]:
             name = variant.setting_names
             if (finding := mixed_finding([line for line in lines if line.setting == name])) is not None:
@@ -63,7 +63,9 @@ class Prove(Scenario):
         run.emit(ProofResult(t=run.elapsed_s(), value=proof))
 
 
-async def _try_under_load(run: Run, request: ProofRequest, proof_load: ProofLoad) -> list[ProvenSetting]:
+async def _screen_and_compare_settings(
+    run: Run, request: ProofRequest, proof_load: ProofLoad
+) -> list[ProvenSetting]:
     """Try all settings under one load. Emits its findings and returns its lines of the answer."""
     watch = None if proof_load.source == "job" else watch_for(run, proof_load.leaves)
     async with open_load(run, proof_load) as load, SettingsSwitch(run, request.settings) as switch:

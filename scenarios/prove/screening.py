@@ -198,7 +198,7 @@ class Screening:
             values[name] = await self._measure_window(name, number, row if name == "row" else mirror)
             if values[name] is None:
                 return None
-        if await self._blocks.pause_for_others(SCREENING, number) is not None:
+        if await self._blocks.pause_to_spare_others(SCREENING, number) is not None:
             return None
         here, there = values["row"] or 0.0, values["mirror"] or 0.0
         return self._metric.sign * math.log(here / there) if here > 0 and there > 0 else None

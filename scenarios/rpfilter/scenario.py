@@ -19,7 +19,7 @@ from hostdx.scenarios.contract.model import OptionMap, PreparedRun, Run, RunRefu
 from hostdx.scenarios.contract.rule import FactUnreadable, RuleInapplicable
 from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
-from hostdx.scenarios.experiment.groups import values_beside_verdicts
+from hostdx.scenarios.experiment.groups import levels_beside_verdicts
 from hostdx.scenarios.experiment.guards.watch import watch_for
 from hostdx.scenarios.experiment.load_schedule import MIN_LOAD_S, ScheduledLoad, measure_loads
 from hostdx.scenarios.experiment.schedule.blocks import BlockScheduler
@@ -152,7 +152,7 @@ class Rpfilter(Scenario):
             def conclude_trial(experiment: LoadExperiment) -> None:
                 verdicts = experiment.verdicts
                 if trial is tried[0]:
-                    shown = values_beside_verdicts(experiment.groups, trial.workload.metrics[0], verdicts)
+                    shown = levels_beside_verdicts(experiment.groups, trial.workload.metrics[0], verdicts)
                     self._emit_conclusion(run, facts, verdicts, shown.get(NONE), now)
                 else:
                     further_verdicts.append((trial, verdicts))

@@ -37,7 +37,7 @@ from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
 from hostdx.scenarios.experiment.files.places import ComparedDirectory
 from hostdx.scenarios.experiment.files.variant_bench import DirectoryLoadBench
-from hostdx.scenarios.experiment.groups import values_behind_verdict, values_beside_verdicts
+from hostdx.scenarios.experiment.groups import values_behind_verdict, levels_beside_verdicts
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, watch_for
 from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, measure_loads
 from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks, metric_values
@@ -132,7 +132,7 @@ class StorageMeasurement:
     ) -> None:
         judged = experiment.verdicts
         self.verdicts += judged
-        shown = values_beside_verdicts(experiment.groups, load.metrics[0], judged)
+        shown = levels_beside_verdicts(experiment.groups, load.metrics[0], judged)
         for target in self._targets:
             values = values_behind_verdict(experiment.groups, target.letter, load.metrics[0], judged)
             if values and target.letter not in experiment.not_applicable_reasons:
@@ -213,7 +213,7 @@ class StorageMeasurement:
                     break
                 phase: ev.Phase = "steady" if index else "warmup"
                 await blocks.measure(load.id, bench.variant, measure_block, group=index, phase=phase)
-                await blocks.pause_for_others(load.id, index)
+                await blocks.pause_to_spare_others(load.id, index)
                 done = index
                 # a block ends a little late
                 run.emit_progress(load.id, load.title, max(0.0, ends - run.clock.now()))

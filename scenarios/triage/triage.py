@@ -172,10 +172,12 @@ def _commands_for_paths(finding: Finding, host: Host) -> Finding:
     command that a person may run is left alone: names of devices are quoted there.
     """
     evidence = tuple(
-        structs.replace(line, text=host.name_commands(line.text), source=host.name_commands(line.source))
+        structs.replace(
+            line, text=host.commands_for_paths(line.text), source=host.commands_for_paths(line.source)
+        )
         for line in finding.evidence
     )
-    return structs.replace(finding, title=host.name_commands(finding.title), evidence=evidence)
+    return structs.replace(finding, title=host.commands_for_paths(finding.title), evidence=evidence)
 
 
 def findings_about(host: Host, subjects: frozenset[str]) -> list[Finding]:

@@ -71,7 +71,7 @@ def parse_request(options: OptionMap, cwd: str) -> CommandRequest:
     """Raises UsageError in one line."""
     words: dict[str, Any] = {k: v for k, v in options.values.items() if k in IN_FILE}
     if name := options.as_string("file"):
-        in_file = _read_request_file(name)
+        in_file = _read_options_of_file(name)
         typed = {k for k in words if k in in_file and words[k] != IN_FILE[k].default}
         if typed:
             raise UsageError(f"--{min(typed)} is given on the command line and in {name}; give it once")
@@ -176,7 +176,7 @@ def _variant_from_table(table: Mapping[str, Any], command: str, cwd: str) -> Com
     return make_variant(str(table.get("name", "")), words, command, cwd)
 
 
-def _read_request_file(name: str) -> dict[str, Json]:
+def _read_options_of_file(name: str) -> dict[str, Json]:
     try:
         text = read_trusted_file(name, MAX_FILE_BYTES)
     except FileTooLarge:

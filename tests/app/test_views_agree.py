@@ -11,7 +11,7 @@ from hostdx.app.report import json_document
 from hostdx.app.report.figures import verdict_table
 from hostdx.app.report.figures.interval_chart import drawable_interval, is_drawable_value
 from hostdx.app.report.headline import find_headline_answer
-from hostdx.app.report.wording import is_measured, verdict_role
+from hostdx.app.report.wording import effect_heading, is_measured, verdict_role
 from hostdx.app.tui.widgets.measuring.standing import list_standings
 from hostdx.app.tui.widgets.verdict_list import list_effects
 from hostdx.scenarios.contract import events as ev
@@ -65,7 +65,13 @@ def test_one_pair_has_one_verdict_in_every_view_at_every_moment(demo: str) -> No
         drawn_bars = [(e.ratio, e.ci95, e.size) for e in entries if is_drawable_value(e.ratio)]
         assert [(bar.ratio, bar.ci95, bar.size) for bar in bars] == drawn_bars
         pages = [verdict_table.verdicts_table(session, appendix=appendix) for appendix in (False, True)]
-        effects = [row[page.header.index("effect")] for page in pages if page for row in page.rows]
+        headings = {effect_heading({(v.baseline, v.variant)}) for v in verdicts.values()} | {"effect"}
+        effects = [
+            row[next(n for n, heading in enumerate(page.header) if heading in headings)]
+            for page in pages
+            if page
+            for row in page.rows
+        ]
         assert effects == [Toned(entry.size, entry.role) for entry in entries]
         answer = find_headline_answer(session)
         if answer.verdict is not None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from hostdx.probes.types import Json
 from hostdx.scenarios.analysis.compare.run_summary import FactKey, FigureKey, PlannedLoad
-from hostdx.scenarios.analysis.peers.facts import FactTable, spell_facts
+from hostdx.scenarios.analysis.peers.facts import FactTable, comparable_fact_texts
 from hostdx.scenarios.analysis.peers.node import Hardware, PeerNode
 from hostdx.scenarios.analysis.peers.retest import Round, loads_to_retest, next_suspects
 from hostdx.scenarios.analysis.peers.screen import PeerCheck, peers_for, screen_nodes
@@ -82,5 +82,5 @@ def screen_and_measure(nodes: Nodes) -> tuple[PeerCheck, list[Round]]:
 def table_of(names: Sequence[str], facts: Callable[[str], dict[FactKey, Json]]) -> FactTable:
     table = FactTable()
     for name in names:
-        table.add(name, spell_facts(facts(name)))
+        table.add(name, comparable_fact_texts(facts(name)))
     return table

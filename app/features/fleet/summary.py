@@ -24,7 +24,7 @@ from hostdx.scenarios.analysis.compare.run_summary import (
     PlannedLoad,
     summarise_run,
 )
-from hostdx.scenarios.analysis.peers.facts import spell_facts
+from hostdx.scenarios.analysis.peers.facts import comparable_fact_texts
 from hostdx.scenarios.analysis.peers.node import Hardware, hardware_of_facts, node_of_run, planned_loads_of
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.ranges import is_showable
@@ -94,7 +94,7 @@ def _summary_of_recording(path: Path) -> AnswerSummary:
         _loads = loads  # like nodes have them alike: one object crosses to another process once a batch
     return AnswerSummary(
         host=run.host[:_NAME], scenario=run.scenario, logs=node.logs, loads=_loads, hardware=node.hardware,
-        findings=run.findings, looked=run.looked, facts=spell_facts(run.facts), unread=tuple(run.absent),
+        findings=run.findings, looked=run.looked, facts=comparable_fact_texts(run.facts), unread=tuple(run.absent),
         skipped=run.status == "skipped" and not node.logs,
     )  # fmt: skip
 
@@ -119,7 +119,7 @@ def _summary_of_triage(path: Path) -> AnswerSummary:
         hardware=hardware_of_facts(facts),
         findings=tuple(dict.fromkeys(item.id[:_NAME] for item in triage.findings[:MAX_FINDINGS])),
         looked=True,
-        facts=spell_facts(facts),
+        facts=comparable_fact_texts(facts),
         unread=tuple(_fact_key(item.fact) for item in triage.absent[:MAX_FACTS]),
         skipped=triage.status == "skipped",
     )

@@ -155,7 +155,7 @@ def _add_rule_and_leftover_reasons(check: HealthCheck, ends: float) -> None:
                         UnfitReason("rule", Answer.NOT_FIT, f"{finding.title} ({finding.id})", source)
                     )
     except TimeoutError:
-        check.reasons.append(_unanswered_reason("the read-only rules", rules))
+        check.reasons.append(_hang_or_slow_reason("the read-only rules", rules))
     finally:
         _kill_and_wait_briefly(rules)
     try:
@@ -164,7 +164,7 @@ def _add_rule_and_leftover_reasons(check: HealthCheck, ends: float) -> None:
             answer: Answer = Answer.NOT_FIT if left.grave else Answer.NOT_SURE
             check.reasons.append(UnfitReason("left behind", answer, f"left behind: {left.text}", left.source))
     except TimeoutError:
-        check.reasons.append(_unanswered_reason("the look at what the last job left behind", leftovers))
+        check.reasons.append(_hang_or_slow_reason("the look at what the last job left behind", leftovers))
     except msgspec.MsgspecError:
         check.reasons.append(
             UnfitReason("left behind", Answer.NOT_SURE, "the look at what the last job left behind failed")
@@ -173,7 +173,7 @@ def _add_rule_and_leftover_reasons(check: HealthCheck, ends: float) -> None:
         _kill_and_wait_briefly(leftovers)
 
 
-def _unanswered_reason(part: str, child: subprocess.Popen[bytes]) -> UnfitReason:
+def _hang_or_slow_reason(part: str, child: subprocess.Popen[bytes]) -> UnfitReason:
     """Return the reason for a part that gave no answer in time, of a child that still runs.
 
     That is what it, or a process that it started, waits in, where the kernel says it.
@@ -222,7 +222,7 @@ class _SpeedTest:
                     break
         except TimeoutError:
             if not self._standings():
-                unanswered = _unanswered_reason("the speed test", child)
+                unanswered = _hang_or_slow_reason("the speed test", child)
         finally:
             self._stop_child_or_kill(child)
         self._check.standings = self._standings()

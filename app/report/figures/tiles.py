@@ -21,7 +21,7 @@ def summary_tiles(session: RunSession) -> tuple[Tiles, ...]:
         *_load_tiles(session),
         *_finding_tiles(session),
         *_control_tiles(session),
-        *_group_tiles(session),
+        *_disturbed_groups_tile(session),
         *_duration_tiles(session),
     ]
     return (Tiles(tuple(all_tiles)),) if len(all_tiles) >= _FROM else ()
@@ -95,7 +95,7 @@ def _control_tiles(session: RunSession) -> list[Tile]:
     ]
 
 
-def _group_tiles(session: RunSession) -> list[Tile]:
+def _disturbed_groups_tile(session: RunSession) -> list[Tile]:
     total = sum(map(len, session.groups.values()))
     if not total:
         return []

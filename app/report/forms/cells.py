@@ -175,7 +175,7 @@ def table_lines(table: doc.Table, width: int) -> list[Line]:
     gap = 2 if sum(least) + 2 * (len(sizes) - 1) <= width else 1
     room = width - gap * (len(sizes) - 1)
     if width < _NARROW and (sum(least) > room or sum(sizes) > _MAX_FOLD_RATIO * room):
-        return _row_as_block_lines(head, body, width)
+        return _rows_as_blocks(head, body, width)
     unbroken = least
     if sum(sizes) > room:  # one long word is broken before it leaves the other columns a few cells each
         most = max(_WORD, room // len(sizes))
@@ -183,7 +183,7 @@ def table_lines(table: doc.Table, width: int) -> list[Line]:
     while sum(least) > room:
         widest = max(range(len(least)), key=lambda n: (n not in table.right, least[n]))
         if least[widest] <= _BREAK:
-            return _row_as_block_lines(head, body, width)
+            return _rows_as_blocks(head, body, width)
         least[widest] -= 1
     rows = [sorted(cell_width(row[column]) for row in (head, *body)) for column in range(len(sizes))]
 
@@ -197,7 +197,7 @@ def table_lines(table: doc.Table, width: int) -> list[Line]:
     return [line for row in (head, *body) for line in _folded_row_lines(row, sizes, table.right, gap)]
 
 
-def _row_as_block_lines(head: list[Line], body: list[list[Line]], width: int) -> list[Line]:
+def _rows_as_blocks(head: list[Line], body: list[list[Line]], width: int) -> list[Line]:
     label = min(22, max(cell_width(name) for name in head))
     out: list[Line] = []
     for row in body:

@@ -24,7 +24,7 @@ from hostdx.scenarios.analysis.compare.differences import ComponentExperiment, D
 from hostdx.scenarios.analysis.compare.effects import (
     Effect,
     certain_log_difference,
-    detectable_text,
+    missable_effect_text,
     direction_word,
     effect_name,
     effect_size_text,
@@ -294,7 +294,7 @@ def _effect_parts(result: ComparedRecordings, *, max_rows: int | None = None) ->
             " → ".join(_value_texts_of_a_and_b(e)),
             effect_size_text(e),
             interval_text(e, is_bound_explained=wider),
-            detectable_text(e),
+            missable_effect_text(e),
         )
         for e in ordered
     ]

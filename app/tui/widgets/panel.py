@@ -30,7 +30,7 @@ from hostdx.app.terminal.lines import (
     cell_width,
     clean_line,
     fit_line,
-    link_of_role,
+    link_in_style,
     merge_spans,
 )
 from hostdx.app.tui.own_settings import KeysFromKeymap
@@ -106,7 +106,7 @@ class Panel(NonScrollingWidget):
     @property
     def targets(self) -> list[str]:
         """What the drawn lines open and no key of its own does, in the order of reading."""
-        all_targets = dict.fromkeys(link_of_role(role) for line in self._raw for _, role in line)
+        all_targets = dict.fromkeys(link_in_style(role) for line in self._raw for _, role in line)
         return [target for target in all_targets if target and not target.startswith(DIGIT)]
 
     @property
@@ -138,8 +138,8 @@ class Panel(NonScrollingWidget):
         for part, role in line:
             end += cell_width([(part, role)])
             if end > event.x:
-                row = {link_of_role(role) for _, role in line} - {""}
-                self._target = link_of_role(role) or ("".join(row) if len(row) == 1 else "")
+                row = {link_in_style(role) for _, role in line} - {""}
+                self._target = link_in_style(role) or ("".join(row) if len(row) == 1 else "")
                 if self._target:
                     event.stop()
                     self.shell.open_link(self._target)
@@ -190,7 +190,7 @@ class Panel(NonScrollingWidget):
         raw = (self.draw(width, self.visible_rows(height)) if drawn is None else drawn)[:height]
         if self.has_focus and (at := self.target):
             raw = [
-                [(part, role + HIGHLIGHT if link_of_role(role) == at else role) for part, role in line]
+                [(part, role + HIGHLIGHT if link_in_style(role) == at else role) for part, role in line]
                 for line in raw
             ]
         theme = self.app.theme

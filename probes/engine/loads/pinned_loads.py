@@ -56,7 +56,7 @@ def make_stream_operation(spec: LoadSpec) -> Operation:
     return send_piece
 
 
-def make_request_operation(spec: LoadSpec) -> Operation:
+def make_loopback_operation(spec: LoadSpec) -> Operation:
     """A question of 64 bytes and its answer."""
     connection = _connect_partner("ask", _echo_requests, spec)
     data = os.urandom(ASKED)
@@ -360,6 +360,6 @@ WORKS: dict[str, Callable[[LoadSpec], Operation]] = {
     "clock": _make_clock_reading,
     "system-call": make_system_call_operation,
     "loopback-stream": make_stream_operation,
-    "loopback-ask": make_request_operation,
+    "loopback-ask": make_loopback_operation,
     "forget": _release_buffers,
 }

@@ -141,7 +141,7 @@ def _load_side(runs: Sequence[RunSummary], key: FigureKey, join_boots: bool) -> 
     for run, figure in having:
         by_boot[run.boot or run.name].append(figure)
     units = list(by_boot.values()) if join_boots else [[figure] for _, figure in having]
-    withins = [_variance_of_unit_mean(unit) for unit in units]
+    withins = [_variance_of_mean_or_none(unit) for unit in units]
     known_withins = [w for w in withins if w is not None]
     return _LoadOnSide(
         values=tuple(math.fsum(f.log_mean for f in unit) / len(unit) for unit in units),
@@ -152,7 +152,7 @@ def _load_side(runs: Sequence[RunSummary], key: FigureKey, join_boots: bool) -> 
     )
 
 
-def _variance_of_unit_mean(unit: Sequence[LoadFigure]) -> float | None:
+def _variance_of_mean_or_none(unit: Sequence[LoadFigure]) -> float | None:
     known_variances = [f.variance for f in unit if f.variance is not None]
     return (
         math.fsum(known_variances) / len(known_variances) / len(unit)
@@ -361,7 +361,7 @@ def interval_text(effect: Effect, *, is_bound_explained: bool = False) -> str:
     return f"{text}, at least" if effect.lower_bound and not is_bound_explained else text
 
 
-def detectable_text(effect: Effect) -> str:
+def missable_effect_text(effect: Effect) -> str:
     """Return `below 12 %`: the differences that could be missed. A dash where the size says something itself, and where
     not even a difference of a factor of two would have been seen.
     """

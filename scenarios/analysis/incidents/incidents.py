@@ -375,7 +375,7 @@ def _do_symptoms_overlap(symptom: Symptom, other: Symptom) -> bool:
 
 
 def _make_incident(group: Sequence[tuple[int, Symptom, Cause]], series: Sequence[SampleSeries]) -> Incident:
-    ordered = sorted(group, key=lambda entry: (entry[0], -_rise_over_quiet(entry[1])))
+    ordered = sorted(group, key=lambda entry: (entry[0], -_rise_above_quiet(entry[1])))
     leading = ordered[0]
     own = [symptom for _, symptom, cause in ordered if cause == leading[2]]
     began_s, ended_s = min(s.began_s for s in own), max(s.ended_s for s in own)
@@ -413,7 +413,7 @@ def _longest_of_each_metric(symptoms: Iterable[Symptom]) -> Iterator[Symptom]:
     yield from by_metric.values()
 
 
-def _rise_over_quiet(symptom: Symptom) -> float:
+def _rise_above_quiet(symptom: Symptom) -> float:
     return symptom.level - symptom.quiet
 
 
@@ -460,7 +460,7 @@ def find_culprit_process(
             takers = [rises for rises in by_name.values() if sum(rises) > 0]
             takers_rises = [math.fsum(values) for values in zip(*takers, strict=True)]
             all_rises = max(all_rises, takers_rises, key=sum)
-        weights = _damping_factors(all_rises)
+        weights = _burst_weights(all_rises)
         all_rises = _multiply_pairwise(all_rises, weights)
         if not all_rises or fmean(all_rises) < min_rise:
             continue
@@ -487,7 +487,7 @@ def _rises_above_rest(series: SampleSeries, began_s: float, ended_s: float) -> l
     return [value - quiet for value in inside] if outside else []
 
 
-def _damping_factors(all_rises: Sequence[float]) -> list[float]:
+def _burst_weights(all_rises: Sequence[float]) -> list[float]:
     """Return what a sample counts: one burst, of whomever, decides as much as two usual samples at most."""
     most = 2 * median(all_rises) if all_rises else 0.0
     return [most / rise if 0 < most < rise else 1.0 for rise in all_rises]

@@ -99,7 +99,7 @@ def make_night_run(night: int, summary: RunSummary, before: RunSummary | None) -
         state=state,
         reason=summary.reason,
         figures=tuple(_night_figures(summary)) if measured else (),
-        changes=changed_facts(before, summary) if measured and before is not None else (),
+        changes=changes_that_move_figures(before, summary) if measured and before is not None else (),
     )
 
 
@@ -116,7 +116,7 @@ def _night_figures(summary: RunSummary) -> Iterator[NightFigure]:
         )
 
 
-def changed_facts(before: RunSummary, after: RunSummary) -> tuple[ChangedFact, ...]:
+def changes_that_move_figures(before: RunSummary, after: RunSummary) -> tuple[ChangedFact, ...]:
     """Facts that both have, and that are known to move figures. What comes and goes (disks, modules) is none."""
     changes = [
         ChangedFact(subject=key[0], name=key[1], before=before.facts[key], after=value, component=component)

@@ -64,7 +64,7 @@ class FactTable:
         self._varying: tuple[int, list[FactKey]] | None = None  # of so many nodes
 
     def add(self, name: str, facts: Mapping[FactKey, str], unread: Iterable[FactKey] = ()) -> None:
-        """`facts` as `spell_facts`."""
+        """`facts` as `comparable_fact_texts`."""
         before = len(self.nodes)
         self.nodes.append(name)
         for key, value in facts.items():
@@ -136,7 +136,7 @@ class FactTable:
         return compared_facts
 
 
-def spell_facts(facts: Mapping[FactKey, Json]) -> dict[FactKey, str]:
+def comparable_fact_texts(facts: Mapping[FactKey, Json]) -> dict[FactKey, str]:
     """As they are compared: what is known to say nothing is left out, a long value cut.
 
     What a thousand nodes have alike is one object: so it crosses to another process once a batch.

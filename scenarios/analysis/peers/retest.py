@@ -130,7 +130,7 @@ def _log_distances_of_peers(screened: PeerCheck, place: int, nodes: Round) -> li
 def _variance_and_freedom(screened: PeerCheck, place: int, rounds: Sequence[Round]) -> tuple[float, float]:
     """Of one node's measure: the variance and its degrees of freedom, of the screen's nodes and of the peers."""
     column = screened.columns[place]
-    square, freedom = column.spread**2, _freedom_of_median(len(column.logs))
+    square, freedom = column.spread**2, _freedom_of_mad(len(column.logs))
     total = square * freedom
     for nodes in rounds:
         distances = _log_distances_of_peers(screened, place, nodes)
@@ -141,7 +141,7 @@ def _variance_and_freedom(screened: PeerCheck, place: int, rounds: Sequence[Roun
     return max(total / freedom, square), freedom
 
 
-def _freedom_of_median(nodes: int) -> float:
+def _freedom_of_mad(nodes: int) -> float:
     """Of a deviation by medians: 37 % of the degrees of freedom that all values would give."""
     return 0.37 * (nodes - 1)
 

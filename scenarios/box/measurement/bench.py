@@ -156,7 +156,7 @@ class BoxBench:
         self.direct = all(file.direct for file in self._files.files_of_kind("write easy"))
         return [file for file in files if file.bytes]
 
-    def _folder_of_cycle(self, side: Side, rank: int) -> str:
+    def _folder_name_of_cycle(self, side: Side, rank: int) -> str:
         """A new one in each cycle, as mdtest has them."""
         return f"hard.{self._cycle}" if side == "hard" else f"easy.{self._cycle}.{rank}"
 
@@ -212,8 +212,8 @@ class BoxBench:
         if corner.moves_bytes:
             return [{**common, **self._records_spec(corner, rank)} for rank in range(self.workers)]
         if corner.operation == "find":
-            folders = [self._folder_of_cycle("easy", rank) for rank in range(self.workers)] + [
-                self._folder_of_cycle("hard", 0)
+            folders = [self._folder_name_of_cycle("easy", rank) for rank in range(self.workers)] + [
+                self._folder_name_of_cycle("hard", 0)
             ]
             passes = self._pass_count(corner, self.file_count)
             common |= {
@@ -230,7 +230,7 @@ class BoxBench:
         common |= {"slices": [10 * LONGEST_S], "at_most_s": 10 * LONGEST_S}
         return [
             {
-                **common, "fds": [self.private.fd], "folders": [self._folder_of_cycle(side, rank)], "names": count,
+                **common, "fds": [self.private.fd], "folders": [self._folder_name_of_cycle(side, rank)], "names": count,
                 "stem": f"{self._cycle}.{rank}", "least": passes * count, "most": passes * count,
             }
             for rank, count in enumerate(made_by)

@@ -185,7 +185,7 @@ class InterferenceWatch:
                 )
         return None
 
-    async def pause_for_others(self) -> Disturbance | None:
+    async def pause_to_spare_others(self) -> Disturbance | None:
         """After each block: where others wait too long, pauses and finds out whether it is our doing.
 
         If it is, the run is stopped; if not, the group is disturbed.

@@ -134,7 +134,7 @@ class BlockScheduler(LoadScheduler):
             measured, disturbed = await self._measure_block(self.benches[variant], group.index, "steady")
             group.add(variant, measured)
             group.loud |= self.watch is not None and self.watch.loud
-            others = await self.blocks.pause_for_others(self.workload.id, group.index)
+            others = await self.blocks.pause_to_spare_others(self.workload.id, group.index)
             group.disturbed += filter(None, [disturbed, others])
             if self.blocks.stop_reason:
                 group.disturbed.append(Disturbance("stopped", text=self.blocks.stop_reason))

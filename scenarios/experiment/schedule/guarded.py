@@ -30,7 +30,7 @@ async def measure_watched(
 
 
 class GuardedBlocks:
-    """Measures windows and judges interference: `measure` a window, then `pause_for_others`; `leave_out` a
+    """Measures windows and judges interference: `measure` a window, then `pause_to_spare_others`; `leave_out` a
     disturbed group. Without a watch nothing is disturbed.
     """
 
@@ -74,12 +74,12 @@ class GuardedBlocks:
         self._index += 1
         return measured, disturbed
 
-    async def pause_for_others(self, workload: str, group: int) -> Disturbance | None:
+    async def pause_to_spare_others(self, workload: str, group: int) -> Disturbance | None:
         """Pause where other programs wait long for their I/O, and find out who causes it. A run that does stops."""
         return (
             None
             if self.watch is None
-            else self._leave_out_if_disturbed(await self.watch.pause_for_others(), workload, group)
+            else self._leave_out_if_disturbed(await self.watch.pause_to_spare_others(), workload, group)
         )
 
     def leave_out(self, workload: str, group: int) -> None:

@@ -274,7 +274,7 @@ class BatchScheduler(LoadScheduler):
             self.watch, self.workload.id, work, MeasuredBatch.as_one_block
         )
         if self.watch is not None:
-            others = await self.watch.pause_for_others()
+            others = await self.watch.pause_to_spare_others()
             disturbance = disturbance or others
         groups = batch_groups(train, names, self._group, places, self.watch is not None and self.watch.loud)
         first, self._group = self._group, self._group + len(groups)

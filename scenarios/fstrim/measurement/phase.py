@@ -128,7 +128,7 @@ class PhaseMeasurer:
             load.id, variant, measure_block_or_reference, group=number, phase=label
         )
         await self.engine.finish_requests()
-        waits = await self.blocks.pause_for_others(load.id, number)
+        waits = await self.blocks.pause_to_spare_others(load.id, number)
         self._raise_if_stopped()
         return measured, bool(disturbed or waits)
 

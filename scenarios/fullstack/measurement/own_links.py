@@ -47,7 +47,9 @@ def own_links(
             with spaces.enter_and_open_netlink(end) as netlink:
                 netlink.link("set", index=netlink.link_lookup(ifname=name)[0], mtu=link.mtu)
             if link.spread and (
-                why := _apply_settings_or_reason(f"/sys/class/net/{name}/queues", _queue_settings(link, cpus))
+                why := _apply_sysfs_settings_or_reason(
+                    f"/sys/class/net/{name}/queues", _queue_settings(link, cpus)
+                )
             ):
                 unset[number] = why
         spaces.enter("receiver")
@@ -71,12 +73,12 @@ def cpu_mask_text(cpus: Sequence[int]) -> str:
     return ",".join(f"{word:08x}" for word in words)
 
 
-def _apply_settings_or_reason(place: str, settings: dict[str, str]) -> str:
+def _apply_sysfs_settings_or_reason(place: str, settings: dict[str, str]) -> str:
     """Return why not; sysfs shows the network namespace it was mounted from: so in a child with its own mounts."""
     read_end, tell = os.pipe()
     if (child := os.fork()) == 0:
         try:
-            _write_in_own_mounts(place, settings)
+            _enter_own_mounts_and_write(place, settings)
         except OSError as error:
             os.write(tell, (error.strerror or str(error)).encode())
         finally:
@@ -91,7 +93,7 @@ def _apply_settings_or_reason(place: str, settings: dict[str, str]) -> str:
     return why
 
 
-def _write_in_own_mounts(place: str, settings: dict[str, str]) -> None:
+def _enter_own_mounts_and_write(place: str, settings: dict[str, str]) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     for done in (
         libc.unshare(_CLONE_NEWNS),

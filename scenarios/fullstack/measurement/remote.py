@@ -61,15 +61,15 @@ class RemotePeer:
             peer_line = await asyncio.wait_for(_read_peer_line(process, host), START_S)
             return cls(await _address_of_ssh(host), peer_line, process)
         except TimeoutError:
-            await _close_and_end_process(process)
+            await _close_and_wait_or_kill(process)
             raise BenchRefused(f"{host}: no peer after {START_S:.0f} s") from None
         except BaseException:
-            await _close_and_end_process(process)
+            await _close_and_wait_or_kill(process)
             raise
 
     async def close(self) -> None:
         if self._process is not None:
-            await _close_and_end_process(self._process)
+            await _close_and_wait_or_kill(self._process)
 
 
 def peer_name_problem(host: str, token: str) -> str:
@@ -126,7 +126,7 @@ async def _address_of_ssh(host: str) -> str:
     return host.rpartition("@")[2]
 
 
-async def _close_and_end_process(process: asyncio.subprocess.Process) -> None:
+async def _close_and_wait_or_kill(process: asyncio.subprocess.Process) -> None:
     if process.stdin is not None:
         process.stdin.close()  # the peer sees it
     try:

@@ -78,7 +78,7 @@ def find_throttles(
     load, the share of the CPU time that the hypervisor or a quota took.
     """
     loads = list_cappable_loads(series)
-    judged_loads = loads if turns == 1 and is_cpu_unmetered(series) else []
+    judged_loads = loads if turns == 1 and has_no_cpu_quota(series) else []
     seen_caps = {
         name: cap for name in judged_loads if (cap := find_cap(series[name], engine_load(name).workers))
     }
@@ -120,14 +120,14 @@ def watched_s(
     paused = find_cpu_pauses(series, cpu_taken)
     loads = (
         [name for name in list_cappable_loads(series) if name not in paused]
-        if is_cpu_unmetered(series)
+        if has_no_cpu_quota(series)
         else []
     )
     parts = {name: [part for block in series[name] for part in block.cut_into_parts()] for name in loads}
     return sum(part.seconds for cut in parts.values() if len(cut) > MIN_BLOCKS for part in cut)
 
 
-def is_cpu_unmetered(series: Mapping[str, Sequence[BlockCompletions]]) -> bool:
+def has_no_cpu_quota(series: Mapping[str, Sequence[BlockCompletions]]) -> bool:
     """Return whether the control was measured and did not pause: under a CPU quota every load pauses."""
     control = series.get(CONTROL, ())
     cap = find_cap(control)

@@ -143,7 +143,9 @@ def _kernel_thread_remedies(
 ) -> tuple[Remedy, ...]:
     looks = priority.kernel_thread_remedy(thread.pid, thread.name)
     lines = (
-        settings.setting_commands(host, kind.set, "kernel-thread") if kind is not None and kind.set else None
+        settings.commands_to_change_settings(host, kind.set, "kernel-thread")
+        if kind is not None and kind.set
+        else None
     )
     if kind is None or lines is None or not lines.commands:
         return (looks,)

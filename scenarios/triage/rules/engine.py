@@ -64,7 +64,7 @@ def check_rule(text: RuleText, host: Host) -> Iterator[Finding]:
         answer, why = answer_and_reason_of(text, full)
         is_applicable = is_applicable or answer != "not applicable"
         if answer == "found":
-            cause, repeats = _cause_title_and_repeats(text, host, full)
+            cause, repeats = _finding_it_follows_from(text, host, full)
             if repeats:
                 continue
             groups.setdefault(("notice" if cause else severity_of(text, full), cause), []).append(full)
@@ -83,7 +83,7 @@ def check_rule(text: RuleText, host: Host) -> Iterator[Finding]:
         raise RuleInapplicable(text.otherwise or f"not on this host: {text.title}")
 
 
-def _cause_title_and_repeats(text: RuleText, host: Host, row: SubjectRow) -> tuple[str, bool]:
+def _finding_it_follows_from(text: RuleText, host: Host, row: SubjectRow) -> tuple[str, bool]:
     """Return the title of the finding that this row follows from, and whether the row only repeats it.
 
     The title is empty without such a finding. A finding that is milder than this row is no cause of it.
@@ -368,7 +368,7 @@ def make_remedy(
     system = host.compute_once(read_distribution)
     own = advice.on.get(system.id) or advice.on.get(system.family, {}) if is_present(system) else {}
     wanted = _filled_settings(advice.set, rows)
-    setting_lines = settings.setting_commands(host, wanted, rule.rpartition(".")[2])
+    setting_lines = settings.commands_to_change_settings(host, wanted, rule.rpartition(".")[2])
 
     def command_lines(name: str, usual: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
         templates = own.get(name, usual)

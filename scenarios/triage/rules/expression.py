@@ -181,7 +181,7 @@ def _evaluate_node(node: ast.expr, names: Names) -> Value:
     if isinstance(node, ast.Constant):
         return Absent("not known here", "unsupported") if node.value is None else node.value
     if isinstance(node, ast.Name):
-        return _value_of_name(node.id, names)
+        return _value_or_absent(node.id, names)
     if isinstance(node, ast.BoolOp):
         return _and_or_value(node, names)
     if isinstance(node, ast.IfExp):
@@ -215,7 +215,7 @@ def _operand_nodes(node: ast.expr) -> list[ast.expr]:
     return [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
 
 
-def _value_of_name(name: str, names: Names) -> Value:
+def _value_or_absent(name: str, names: Names) -> Value:
     try:
         return names[name]
     except KeyError:

@@ -30,7 +30,7 @@ class SettingCommands(msgspec.Struct, frozen=True):
     undo: tuple[str, ...]
 
 
-def setting_commands(host: Host, wanted: Mapping[str, str], name: str) -> SettingCommands:
+def commands_to_change_settings(host: Host, wanted: Mapping[str, str], name: str) -> SettingCommands:
     """`wanted`: by sysctl (`vm.swappiness`) or path (`/sys/...`, with `*` for several); `name`: of the file to keep.
 
     What has its value already, and what this host does not have, is left out.

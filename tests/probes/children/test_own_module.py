@@ -124,8 +124,8 @@ def test_one_that_lives_on_is_killed(number: signal.Signals | None) -> None:
 
 def test_settings_that_are_never_written_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_links, "SETTINGS_S", 0.1)
-    monkeypatch.setattr(own_links, "_write_in_own_mounts", lambda place, settings: time.sleep(600))
-    assert own_links._apply_settings_or_reason("/sys/x", {"a": "1"}) == own_links.SILENT
+    monkeypatch.setattr(own_links, "_enter_own_mounts_and_write", lambda place, settings: time.sleep(600))
+    assert own_links._apply_sysfs_settings_or_reason("/sys/x", {"a": "1"}) == own_links.SILENT
     monkeypatch.setattr(own_links, "SETTINGS_S", 5.0)
-    monkeypatch.setattr(own_links, "_write_in_own_mounts", lambda place, settings: None)
-    assert own_links._apply_settings_or_reason("/sys/x", {"a": "1"}) == ""
+    monkeypatch.setattr(own_links, "_enter_own_mounts_and_write", lambda place, settings: None)
+    assert own_links._apply_sysfs_settings_or_reason("/sys/x", {"a": "1"}) == ""

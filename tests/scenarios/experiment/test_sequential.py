@@ -17,8 +17,8 @@ from hostdx.scenarios.contract.plan import Metric, Workload
 from hostdx.scenarios.contract.verdict.verdict import GroupVerdict, Word
 from hostdx.scenarios.experiment import looks as boundary
 from hostdx.scenarios.experiment.budget import (
-    GroupPace,
     LeastTime,
+    LoadPace,
     UndecidedLoad,
     next_undecided,
     seconds_for_first,
@@ -202,7 +202,7 @@ def judge_group(index: int, ratio: float) -> GroupBlocks:
 )
 def test_more_than_half_of_the_groups_must_have_been_disturbed(first: bool, ratio: float, word: str) -> None:
     judge = PairJudge(READS, IOPS, ("A", "B"), family=1, margin=0.05, planned_groups=20)
-    pace = GroupPace(FakeClock(), 60.0, 2.0)
+    pace = LoadPace(FakeClock(), 60.0, 2.0)
     for index in range(20):
         blocks = judge_group(index, ratio + 0.03 * (index % 4 - 1.5))
         blocks.loud = index % 2 == 1 or (first and index == 0)

@@ -16,7 +16,7 @@ from hostdx.probes.system.processor.caches import Cache
 from hostdx.probes.system.processor.frequency import read_frequency
 from hostdx.probes.system.processor.topology import CpuTopology
 from hostdx.scenarios.numa import picture as numa_picture
-from hostdx.scenarios.numa.machine import CoreGroup, DeviceShape, MachineShape, NodeOrSocket, read_machine
+from hostdx.scenarios.numa.machine import CoreGroup, DrawnDevice, MachineShape, NodeOrSocket, read_machine
 from hostdx.scenarios.numa.picture import COLUMNS, draw_picture
 from hostdx.scenarios.numa.placements import (
     APART_OWN,
@@ -223,7 +223,7 @@ def _large() -> MachineShape:
         hybrid=False,
         places_are_nodes=True,
         places=places,
-        devices=(DeviceShape("NVMe", "nvme0n1", 3), DeviceShape("NIC", "eth0", 9)),
+        devices=(DrawnDevice("NVMe", "nvme0n1", 3), DrawnDevice("NIC", "eth0", 9)),
         nodes=16,
         nodes_with_cpus=16,
     )
@@ -238,7 +238,7 @@ def _large() -> MachineShape:
 )
 def test_it_fits_whatever_the_host_says(model: str, cpus: str, memory: int, names: list[str]) -> None:
     place = msgspec.structs.replace(_large().places[0], cpus=cpus, memory_bytes=memory)
-    devices = tuple(DeviceShape("NVMe", name, 0) for name in names)
+    devices = tuple(DrawnDevice("NVMe", name, 0) for name in names)
     text = msgspec.structs.replace(_large(), model=model, places=(place,), devices=devices, offline=cpus)
     for line in draw_picture(text):
         assert len(line) <= COLUMNS and (line.isprintable() or line == "")

@@ -66,7 +66,7 @@ def write_stdout_or_drop(data: bytes) -> None:
         pass
 
 
-def candidate_agent_folders() -> list[str]:
+def candidate_bundle_folders() -> list[str]:
     home = os.path.expanduser("~")  # noqa: PTH111
     return [place for place in ("/dev/shm", os.environ.get("TMPDIR", ""), home) if place.startswith("/")]
 
@@ -104,7 +104,7 @@ def lock_folder(folder: str) -> int:
 def make_locked_folder(bundle_bytes: int) -> tuple[str, int]:
     """A private directory (mode 700) where programs may be executed, and the lock on it. Raises Trouble."""
     refused = []
-    for place in candidate_agent_folders():
+    for place in candidate_bundle_folders():
         delete_dead_agents_folders(place)
         try:
             space = os.statvfs(place)

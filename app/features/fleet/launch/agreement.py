@@ -39,7 +39,7 @@ def read_plan(path: Path, scenario: str, exit_status: int) -> tuple[Plan | None,
     try:
         plan: Plan = _plans.decode(read_trusted_file(path, MAX_PLAN_BYTES))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OSError) as error:
-        refused = _read_refusal(path)
+        refused = _read_plan_refusal(path)
         return (None, "skipped", refused) if refused else (None, "rubbish", f"its plan is none: {error}")
     if plan.refusal or exit_status:
         return None, "skipped", plan.refusal or f"exit status {exit_status}"
@@ -52,7 +52,7 @@ class _PlanRefusal(msgspec.Struct):
     refusal: str
 
 
-def _read_refusal(path: Path) -> str:
+def _read_plan_refusal(path: Path) -> str:
     """Of a plan that was not made: there is nothing else in it."""
     try:
         return msgspec.json.decode(read_trusted_file(path, MAX_PLAN_BYTES), type=_PlanRefusal).refusal

@@ -37,7 +37,7 @@ _REFUSES = (
 )
 
 
-class NodeWire(Protocol):
+class NodeInput(Protocol):
     """A connection. `send` takes no part of it twice; `end` closes the node's standard input."""
 
     def send(self, data: bytes) -> None: ...
@@ -96,7 +96,7 @@ class NodeCall:
         self._last: _AgentMessage | None = None
         self._stderr = b""
         self._verdict: tuple[AnswerState, str] | None = None
-        self._wire: NodeWire | None = None
+        self._wire: NodeInput | None = None
 
     @property
     def call_phase(self) -> Phase:
@@ -107,7 +107,7 @@ class NodeCall:
         """Bytes of one line of its: before the command runs there are words only."""
         return self.errand.max_line_bytes if self._phase == "running" else MAX_STDERR_BYTES * 16
 
-    def begin_call(self, wire: NodeWire) -> None:
+    def begin_call(self, wire: NodeInput) -> None:
         self._wire = wire
         self._began_s = self._sign_s = self._now()
         self._phase = "connecting"

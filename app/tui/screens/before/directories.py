@@ -163,10 +163,12 @@ class DirectoriesScreen(Base):
             self.marked = [path for path in self.marked if path not in refused]
         typed = [place for place in self._places if place.path not in listed_paths]
         listed = with_one_free_space(listed, listed)
-        self._places = sorted([*listed, *typed], key=lambda p: (self._mark_order_of(p.path), bool(p.refusal)))
+        self._places = sorted(
+            [*listed, *typed], key=lambda p: (self._place_when_sorted(p.path), bool(p.refusal))
+        )
         self.show()
 
-    def _mark_order_of(self, path: str) -> int:
+    def _place_when_sorted(self, path: str) -> int:
         """What was marked when the screen was opened comes first, in its order."""
         return self.marked.index(path) if path in self.marked else len(self.marked)
 

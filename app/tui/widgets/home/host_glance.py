@@ -101,7 +101,7 @@ def _first_that_fits(forms: list[list[str]], gap: str, width: int) -> str:
     return "".join(part for part, _ in crop_line(text_line(best), width))
 
 
-def devices_line(session: RunSession, width: int) -> Line:
+def host_parts_line(session: RunSession, width: int) -> Line:
     """One line: disks with transport and file system, network cards, the firewall. Many of a kind are counted."""
     disks, cards, wall = (
         _disks_and_file_systems(session),
@@ -178,7 +178,7 @@ class Headline(SessionPanel):
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()
         first, *rest = host_lines(session, width - 2, self.shell.left)
-        rest += [devices_line(session, width - 2)] if height > 2 else []
+        rest += [host_parts_line(session, width - 2)] if height > 2 else []
         return [
             tinted_line([(" ", "text"), *first], width, "bar"),
             *([(" ", "text"), *line] for line in rest),

@@ -12,7 +12,7 @@ from hostdx.scenarios.triage.rules import services
 from hostdx.scenarios.triage.rules.expression import Value
 
 
-def read_interrupts(host: Host) -> tuple[tuple[str, str, int], ...] | Absent:
+def read_numbered_interrupts(host: Host) -> tuple[tuple[str, str, int], ...] | Absent:
     """/proc/interrupts: (number, what it is for, how often in all)."""
     text = host.read_file_text("/proc/interrupts", 16 << 20)
     if isinstance(text, Absent):
@@ -35,7 +35,7 @@ def used_queue_irqs(host: Host, device: str | Absent, names: Sequence[str]) -> t
 
     Those that have never come are left out where others have.
     """
-    table = host.compute_once(read_interrupts)
+    table = host.compute_once(read_numbered_interrupts)
     if isinstance(table, Absent):
         return ()
     listed = host.list_names(f"{device}/msi_irqs") if is_present(device) else Absent("")

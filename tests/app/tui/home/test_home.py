@@ -26,7 +26,7 @@ from hostdx.app.tui.screens.finding import FindingScreen
 from hostdx.app.tui.screens.home import HomeScreen
 from hostdx.app.tui.screens.recordings import RecordingsScreen
 from hostdx.app.tui.shell import Shell
-from hostdx.app.tui.widgets.home.host_glance import devices_line, host_lines
+from hostdx.app.tui.widgets.home.host_glance import host_lines, host_parts_line
 from hostdx.app.tui.widgets.home.host_table import draw_table, firewall_words, missing_reason, value_words
 from hostdx.app.tui.widgets.home.next_step import NextStep
 from hostdx.app.tui.widgets.home.scenario_list import ScenarioList
@@ -203,12 +203,14 @@ def test_what_firewall_there_is_in_a_few_words() -> None:
         ({**none, "firewall.rule_count": 9}, "nftables 9 rules"),
         ({**none, "firewall.iptables_legacy": "IPv4 filter"}, "iptables"),
     ):
-        assert text_of(devices_line(make_session(**facts), 100)).endswith(f" · {expected}"), expected
+        assert text_of(host_parts_line(make_session(**facts), 100)).endswith(f" · {expected}"), expected
     unread = make_session("firewall", **{"firewall.service": "none", "firewall.rules": denied})
-    assert text_of(devices_line(unread, 100)).endswith(" · firewall ? needs root")
+    assert text_of(host_parts_line(unread, 100)).endswith(" · firewall ? needs root")
     assert missing_reason(unread, "firewall", "rules") == "needs root"
     assert ("? rules: needs root", "unknown") in firewall_words(unread)
-    assert text_of(devices_line(make_session("firewall", "disk", "nic"), 100)) == ""  # nothing was read yet
+    assert (
+        text_of(host_parts_line(make_session("firewall", "disk", "nic"), 100)) == ""
+    )  # nothing was read yet
 
 
 def test_many_disks_are_counted_and_push_nothing_out() -> None:
@@ -218,7 +220,7 @@ def test_many_disks_are_counted_and_push_nothing_out() -> None:
         many |= {f"{name}.transport": "sas", f"{name}.file_systems": ["xfs"], f"{name}.size": 18 * 10**12}
     many |= {"disk.loop0.transport": "loop", "disk.dm-0.transport": "sas", "disk.dm-0.kind": "lvm"}
     host = make_session("disk", **many)
-    line = text_of(devices_line(host, 78))
+    line = text_of(host_parts_line(host, 78))
     assert line.startswith("30 × sas xfs · ens1f0 100 Gbit/s") and line.endswith("firewalld, rpfilter")
     rows = [text_of(row) for row in draw_table(host, 44, 16)]
     assert len(rows) == 16
@@ -237,7 +239,7 @@ def test_the_host_s_lines_fit_and_what_says_least_gives_way(width: int) -> None:
         )
     )  # fmt: skip
     first, second = (text_of(line) for line in host_lines(host, width))
-    assert max(len(first), len(second), len(text_of(devices_line(host, width)))) <= width
+    assert max(len(first), len(second), len(text_of(host_parts_line(host, width)))) <= width
     assert "5.14.0-427.13.1.el9_4.x86_64" in first and "worker-017" in first
     assert "512 GiB" in second and "2 nodes" in second
     assert ("rack42" in first) is (width > 78)

@@ -12,7 +12,7 @@ from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.headline import find_headline_answer
 from hostdx.app.report.next_steps import next_steps_for
-from hostdx.app.terminal.lines import Line, link_of_role, process_link, workload_link
+from hostdx.app.terminal.lines import Line, link_in_style, process_link, workload_link
 from hostdx.app.terminal.process import process_identity
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.screens.groups import GroupsScreen
@@ -302,8 +302,8 @@ async def test_a_card_is_opened_by_a_click_and_by_tab_and_enter(tmp_path: Path) 
     async with run_app(tmp_path, run=run, size="wide") as (app, pilot):
         panel = app.screen.query_one(LoadsPanel)
         other = next(target for target in panel.targets if target != workload_link(run.session.workload))
-        y = next(n for n, line in enumerate(panel._raw) if other in {link_of_role(role) for _, role in line})
-        x = [link_of_role(role) for part, role in panel._raw[y] for _ in part].index(other)
+        y = next(n for n, line in enumerate(panel._raw) if other in {link_in_style(role) for _, role in line})
+        x = [link_in_style(role) for part, role in panel._raw[y] for _ in part].index(other)
         await pilot.click(LoadsPanel, offset=(x + 5, y + 2))
         await settle(pilot)
         assert isinstance(app.screen, LoadScreen) and workload_link(app.screen.workload) == other

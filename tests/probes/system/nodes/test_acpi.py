@@ -6,7 +6,7 @@ import pytest
 
 from hostdx.probes.system.nodes.acpi import ROOT, read_acpi_tables
 from hostdx.probes.types import Absent, Json, UnreadFact, is_present
-from hostdx.scenarios.numa.settings import lost_and_all_nodes
+from hostdx.scenarios.numa.settings import described_and_used_nodes
 from hostdx.scenarios.numa.settings import read_settings as all_settings
 from tests.fakes.hosts.tree import Tree
 
@@ -79,10 +79,10 @@ def test_speeds_of_memory(tree: Tree) -> None:
 def test_nodes_that_the_kernel_refused(tree: Tree) -> None:
     entries = [_processor_entry(0), _processor_entry(1), _memory(0), _memory(1)]
     _put_nodes(tree.put(f"{ROOT}/SRAT", _srat(*entries)), "10")
-    assert lost_and_all_nodes(tree.host()) == (2, 1)
-    assert lost_and_all_nodes(tree.put("/proc/cmdline", "ro numa=off\n").host()) is None
+    assert described_and_used_nodes(tree.host()) == (2, 1)
+    assert described_and_used_nodes(tree.put("/proc/cmdline", "ro numa=off\n").host()) is None
     tree.put("/proc/cmdline", "ro\n").put(f"{ROOT}/SRAT", _srat(*entries[:3]))  # the second has no memory
-    assert lost_and_all_nodes(tree.host()) is None
+    assert described_and_used_nodes(tree.host()) is None
 
 
 @pytest.mark.parametrize(

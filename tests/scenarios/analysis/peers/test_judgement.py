@@ -10,7 +10,7 @@ from hostdx.scenarios.analysis.peers.facts import (
     MAX_FACTS,
     ComparedFact,
     FactTable,
-    spell_facts,
+    comparable_fact_texts,
     value_of_spelling,
 )
 from hostdx.scenarios.analysis.peers.judge import judge_fleet
@@ -144,10 +144,10 @@ def test_the_table_is_bounded_and_a_fact_told_twice_counts_once() -> None:
 
 def test_long_and_raw_values_are_kept_short() -> None:
     key = ("x", "y")
-    assert len(spell_facts({key: "a" * 10_000})[key]) < 200
-    assert spell_facts({key: "caf\udce9"})[key]
-    assert value_of_spelling(spell_facts({key: "a" * 10_000})[key])
-    assert spell_facts({("memory", "available"): 1, ("host", "name"): "a"}) == {}
+    assert len(comparable_fact_texts({key: "a" * 10_000})[key]) < 200
+    assert comparable_fact_texts({key: "caf\udce9"})[key]
+    assert value_of_spelling(comparable_fact_texts({key: "a" * 10_000})[key])
+    assert comparable_fact_texts({("memory", "available"): 1, ("host", "name"): "a"}) == {}
 
 
 def draw_levels(rng: random.Random, count: int, share: float, gap: float) -> dict[str, float]:

@@ -311,7 +311,7 @@ async def blocks_until_it_pauses(
         histogram = [(100_000, 5000)]
         measured = Measured(seconds=0.5, values={}, operations=5000, device_bytes=1, histogram=histogram)
         watch.end_block("randread-4k-qd1", "A", measured)
-        disturbance = await watch.pause_for_others()
+        disturbance = await watch.pause_to_spare_others()
         if disturbance or watch.stopped:
             return number, disturbance
     return 0, None

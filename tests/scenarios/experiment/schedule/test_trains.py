@@ -199,7 +199,7 @@ async def test_others_are_looked_after_also_once_a_train_was_disturbed() -> None
     class Waiting(FakeWatch):
         asked = 0
 
-        async def pause_for_others(self) -> Disturbance | None:
+        async def pause_to_spare_others(self) -> Disturbance | None:
             self.asked += 1
             if self.asked == 3:
                 self.stopped = "others' I/O waits"

@@ -13,7 +13,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract.finding import Remedy
 from hostdx.scenarios.triage.rules.read import bracketed_word_or_text
 from hostdx.scenarios.triage.rules.rule_file import RuleText
-from hostdx.scenarios.triage.rules.settings import setting_commands
+from hostdx.scenarios.triage.rules.settings import commands_to_change_settings
 from hostdx.scenarios.triage.rules.texts import RemedyText
 from hostdx.scenarios.triage.rules.words import fill_command
 from tests.every_case import assert_each, every_case
@@ -246,7 +246,7 @@ def test_write_back_in_bytes_or_in_shares_comes_back(
     texts["dirty_background_bytes"] = "0" if other != "0" else "8192"
     for name, text in texts.items():
         (vm / name).write_text(f"{text}\n")
-    lines = setting_commands(
+    lines = commands_to_change_settings(
         Host(str(tmp_path)), {"vm.dirty_bytes": "4096000", "vm.dirty_background_bytes": "8192000"}, "x"
     )
     done_and_undone(tmp_path, Remedy(title="", commands=lines.commands, undo=lines.undo))
@@ -258,13 +258,13 @@ def test_policies_that_differ_get_their_own_values_back(tmp_path: Path) -> None:
         place.parent.mkdir(parents=True)
         place.write_text(f"{governor}\n")
     pattern = "/sys/devices/system/cpu/cpufreq/policy*/scaling_governor"
-    lines = setting_commands(Host(str(tmp_path)), {pattern: "performance"}, "x")
+    lines = commands_to_change_settings(Host(str(tmp_path)), {pattern: "performance"}, "x")
     done_and_undone(tmp_path, Remedy(title="", commands=lines.commands, undo=lines.undo))
 
 
 def test_a_setting_that_cannot_be_read_is_not_taken_back_to_a_guess(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
-    lines = setting_commands(
+    lines = commands_to_change_settings(
         Host(str(tmp_path)), {"vm.swappiness": "10", "/sys/block/sda/queue/nr_requests": "256"}, "x"
     )
     assert lines.commands == lines.undo == lines.persistent == ()
@@ -275,7 +275,9 @@ def test_a_setting_that_has_its_value_is_left_out(tmp_path: Path) -> None:
     place.mkdir(parents=True)
     (place / "swappiness").write_text("10\n")
     (place / "zone_reclaim_mode").write_text("1\n")
-    lines = setting_commands(Host(str(tmp_path)), {"vm.swappiness": "10", "vm.zone_reclaim_mode": "0"}, "x")
+    lines = commands_to_change_settings(
+        Host(str(tmp_path)), {"vm.swappiness": "10", "vm.zone_reclaim_mode": "0"}, "x"
+    )
     assert lines.commands == ("sysctl -w vm.zone_reclaim_mode=0",)
     assert lines.undo[0] == "sysctl -w vm.zone_reclaim_mode=1"
 
@@ -340,5 +342,5 @@ def test_a_file_that_wins_at_the_next_boot_is_named(tmp_path: Path, path: str, i
     for name, text in texts.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    lines = setting_commands(Host(str(tmp_path)), {"net.ipv4.tcp_sack": "1"}, "x")
+    lines = commands_to_change_settings(Host(str(tmp_path)), {"net.ipv4.tcp_sack": "1"}, "x")
     assert any(f"/{path}" in line for line in lines.persistent) == is_named

@@ -200,7 +200,7 @@ def test_a_directory_of_somebody_elses_is_not_swept(tmp_path: Path) -> None:
 def test_a_place_without_room_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from hostdx.app.features.fleet.launch import agent
 
-    monkeypatch.setattr(agent, "candidate_agent_folders", lambda: [str(tmp_path / "none"), str(tmp_path)])
+    monkeypatch.setattr(agent, "candidate_bundle_folders", lambda: [str(tmp_path / "none"), str(tmp_path)])
     folder, fd = make_locked_folder(1)
     os.close(fd)
     assert Path(folder).parent == tmp_path and Path(folder).stat().st_mode & 0o777 == 0o700
