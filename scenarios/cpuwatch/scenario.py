@@ -125,7 +125,8 @@ def _emit_answers(
     about_job = is_named or (expect is not None and watch is not None)
     if not about_job:
         run.emit_finding(host_finding(run.host, users, usable.cpus, waited_share))
-    if watch is not None and watch.uses:
+    is_long_enough = watch is not None and (is_named or len(watch.uses) >= MIN_WATCH_S)
+    if watch is not None and watch.uses and is_long_enough:
         job = msgspec.structs.replace(watch.watched_job(waited_share), was_named=about_job)
         for finding in cpuwatch_findings(run.host, usable, job, watch.uses, expect):
             run.emit_finding(finding)
@@ -207,7 +208,8 @@ class _JobWatch:
                 looked_s = self._elapsed_s
                 await asyncio.to_thread(self._users.look)
             if isinstance(after, Absent):
-                self.end_reason = f"the job ended after {self._elapsed_s:.0f} s"
+                ended = "the job" if series is None else _target_label(self._target, self._first)
+                self.end_reason = f"{ended} ended after {self._elapsed_s:.0f} s"
                 return
             use = compute_job_use(before, after)
             self.uses.append(use)

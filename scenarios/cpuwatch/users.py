@@ -8,8 +8,10 @@ import msgspec
 from hostdx.probes import units
 from hostdx.probes.cpu_list import name_cpus, parse_cpu_list
 from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.secrecy.harmless_words import mask_unknown_words
 from hostdx.probes.system.running.cpu_users import CpuUser, CpuUsers, SharedCpus
 from hostdx.probes.system.running.culprit import label_processes
+from hostdx.probes.types import is_present
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
 from hostdx.scenarios.cpuwatch.findings import PRESSURE_SPEAKS
 from hostdx.scenarios.triage.cpus import priority
@@ -21,6 +23,8 @@ MAX_ROWS = 8
 MIN_NAMED_CPUS = 0.01
 MIN_REST_CPUS = 0.05
 MAX_NAMED = 3  # programs of a title
+MIN_SHOWN_CPUS = 0.05  # of a process that is looked at more closely
+MAX_COMMAND_CHARS = 160  # of a command line
 MAX_SHOWN_PIDS = 8  # whose command lines are asked for
 FULL_SHARE = 0.95  # of the CPUs: what starts now takes from the others, though nobody may wait yet
 ENDED = "processes that have ended"
@@ -105,6 +109,7 @@ def host_finding(host: Host, users: CpuUsers, usable: frozenset[int], waited_sha
         evidence=[
             SAYS.evidence("by-user", shares=_shares_by_owner(ranked)),
             *(program.evidence for program in programs[:MAX_ROWS]),
+            *_command_line_rows(host, _running_large_users(users, ranked)[:MAX_NAMED]),
             *((SAYS.evidence("rest", cpus=f"{rest_cpus:.2f}"),) if rest_cpus >= MIN_REST_CPUS else ()),
         ],
         remedy=(
@@ -137,8 +142,9 @@ def _remedies_for_full_cpus(
 ) -> tuple[Remedy, ...]:
     """What they are; then a lower priority for the process, else for the user, that used half of it alone."""
     half_cpus = used_cpus / 2
-    pids = [user.process.pid for user in ranked if users.is_running(user.process)][:MAX_SHOWN_PIDS]
-    look = (SAYS.remedy("look", pids=",".join(map(str, pids))),) if pids else ()
+    pids = [user.process.pid for user in _running_large_users(users, ranked)[:MAX_SHOWN_PIDS]]
+    shown_pids = dict.fromkeys([*pids, *users.running_parents(pids)])
+    look = (SAYS.remedy("look", pids=",".join(map(str, shown_pids))),) if pids else ()
     process = ranked[0].process if ranked else None
     if process is not None and process.rate >= half_cpus and users.is_running(process):
         return *look, priority.process_priority_remedy(host, process.pid, process.label)
@@ -147,6 +153,25 @@ def _remedies_for_full_cpus(
     if owner not in ("", "root") and by_owner[owner] >= half_cpus:
         return *look, priority.user_priority_remedy(owner)
     return *look, SAYS.remedy("fewer")
+
+
+def _running_large_users(users: CpuUsers, ranked: Sequence[CpuUser]) -> list[CpuUser]:
+    return [user for user in ranked if user.process.rate >= MIN_SHOWN_CPUS and users.is_running(user.process)]
+
+
+def _command_line_rows(host: Host, users: Sequence[CpuUser]) -> list[Evidence]:
+    """What each of these processes was started with: `sh` alone says nothing. Secrets in it are masked."""
+    rows = []
+    for user in users:
+        process = user.process
+        text = host.read_file_text(f"/proc/{process.pid}/cmdline", 4096, may_hang=True)
+        words = " ".join(mask_unknown_words(text.rstrip("\0").split("\0"))) if is_present(text) else ""
+        if words:
+            command = words if len(words) <= MAX_COMMAND_CHARS else f"{words[:MAX_COMMAND_CHARS]}…"
+            rows.append(
+                SAYS.evidence("command", process=process.label, command=command, pid=str(process.pid))
+            )
+    return rows
 
 
 def _rates_by_owner(users: Sequence[CpuUser]) -> dict[str, float]:

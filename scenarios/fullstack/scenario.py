@@ -16,7 +16,7 @@ from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.model import OptionMap, PreparedRun, Run, Scenario, own_test_directory
 from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
-from hostdx.scenarios.experiment.groups import values_behind_verdict, levels_beside_verdicts
+from hostdx.scenarios.experiment.groups import levels_beside_verdicts, values_behind_verdict
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, watch_for
 from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, measure_loads
 from hostdx.scenarios.experiment.schedule.train_scheduler import BatchScheduler

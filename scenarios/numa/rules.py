@@ -12,7 +12,7 @@ from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.rule import HostRule, RuleInapplicable, require_readable
 from hostdx.scenarios.numa import findings
-from hostdx.scenarios.numa.settings import highest_khz, limited_khz, described_and_used_nodes
+from hostdx.scenarios.numa.settings import described_and_used_nodes, highest_khz, limited_khz
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
 SAYS = finding_texts("numa")

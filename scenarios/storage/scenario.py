@@ -37,7 +37,7 @@ from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
 from hostdx.scenarios.experiment.files.places import ComparedDirectory
 from hostdx.scenarios.experiment.files.variant_bench import DirectoryLoadBench
-from hostdx.scenarios.experiment.groups import values_behind_verdict, levels_beside_verdicts
+from hostdx.scenarios.experiment.groups import levels_beside_verdicts, values_behind_verdict
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, watch_for
 from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, measure_loads
 from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks, metric_values

@@ -24,7 +24,6 @@ from hostdx.scenarios.analysis.compare.differences import ComponentExperiment, D
 from hostdx.scenarios.analysis.compare.effects import (
     Effect,
     certain_log_difference,
-    missable_effect_text,
     direction_word,
     effect_name,
     effect_size_text,
@@ -33,6 +32,7 @@ from hostdx.scenarios.analysis.compare.effects import (
     is_different_in_these_runs,
     is_shown_to_differ,
     is_within_margin,
+    missable_effect_text,
     ratio_text_with_interval,
 )
 from hostdx.scenarios.analysis.compare.odd import FAMILY_ERROR, MIN_EFFECT, MIN_RUNS, RunOutliers

@@ -125,6 +125,12 @@ class CpuUsers:
         seen = self._last.processes.get(process.pid) if self._last is not None else None
         return seen is not None and seen.start_ticks == process.start_ticks
 
+    def running_parents(self, pids: Iterable[int]) -> list[int]:
+        """Return the parents of these processes that the last look saw, each once, without the host's first process."""
+        processes = self._last.processes if self._last is not None else {}
+        parents = (processes[pid].parent for pid in pids if pid in processes)
+        return [pid for pid in dict.fromkeys(parents) if pid > 1 and pid in processes]
+
     def rank_users(self) -> list[CpuUser]:
         """Who used most first, with the rate over all looks."""
         seconds = max(self.seconds, 0.01)

@@ -152,6 +152,16 @@ def test_full_cpus_are_no_warning_where_nobody_waits_and_what_to_do_is_said(busy
     assert finding.severity == "notice" and finding.remedy[0].commands
 
 
+def test_the_command_line_is_evidence_without_its_secrets(busy_host: BusyHost) -> None:
+    """`sh` alone said nothing, and nothing said what had started it."""
+    busy_host.tree.put("/proc/131/cmdline", "mysql\0-u\0root\0-phunter2\0db\0")
+    busy_host.tree.put("/proc/132/cmdline", "")  # a kernel thread, or one that is ending
+    users = busy_host.watch({131: 0.0, 132: 0.0}, {131: 5.0, 132: 1.0}, allowed={})
+    finding = host_finding(busy_host.tree.host(), users, USABLE, 0.4)
+    [row] = [row for row in finding.evidence if row.source.endswith("/cmdline")]
+    assert row.source == "/proc/131/cmdline" and "mysql" in row.text and "hunter2" not in row.text
+
+
 async def test_what_is_drawn_is_the_host_and_its_programs_look_by_look(busy_host: BusyHost) -> None:
     """One process was drawn where the answer is about all of them."""
     users, run = busy_host.watch({131: 0.0, 132: 0.0}, {131: 5.0, 132: 1.0}, allowed={}), FakeRun()
