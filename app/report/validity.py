@@ -33,7 +33,7 @@ from hostdx.scenarios.experiment.wording import drift_text, moves_text
 # "stated": what was known before the run and casts no doubt on it
 State: TypeAlias = Literal["ok", "stated", "notice", "unknown", "unlooked", "critical"]
 MARKS: dict[State, str] = {
-    "ok": "✓", "stated": "·", "notice": "▲", "unknown": "?", "unlooked": "–", "critical": "!",
+    "ok": "✓", "stated": " ", "notice": "▲", "unknown": "?", "unlooked": "–", "critical": "!",
 }  # fmt: skip
 TONES: dict[State, str] = {state: state for state in MARKS} | {
     "stated": "notice", "notice": "warning", "unlooked": "unknown",

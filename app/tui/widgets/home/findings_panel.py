@@ -140,9 +140,8 @@ class FindingsPanel(Picker):
             self.note, self.empty = [], self._empty_text()
         if checks and not self._is_own_run:
             done = "" if session.ended is not None else "  still reading"
-            spoke, finding_count = sum(c.state == "spoke" for c in checks), len(session.findings)
-            findings_text = "something" if finding_count <= spoke else f"{finding_count} things"
-            self.note = [(f"{spoke} of {len(checks)} checks found {findings_text}{done}", "dim")]
+            findings_text = count_noun(len(session.findings), "thing") if session.findings else "nothing"
+            self.note = [(f"{len(checks)} checks found {findings_text}{done}", "dim")]
             if self.shell.left:
                 self.note.append(
                     (f", and {count_noun(len(self.shell.left), 'change')} not undone", "critical")
