@@ -129,12 +129,7 @@ class DirectoriesScreen(Base):
         if place is not None and place.refusal:
             refusal = wrap_text(f"✗ {place.refusal}", width, "unknown")
         else:
-            # a reason may begin with the path itself
-            reasons = [
-                f"✗ {row.path}: {row.refusal.removeprefix(row.path).lstrip(' :')}"
-                for row in self._places
-                if row.refusal
-            ]
+            reasons = [f"✗ {row.path}: {row.refusal}" for row in self._places if row.refusal]
             refusal = [line for reason in reasons for line in wrap_text(reason, width, "unknown")]
         words = "[Enter] takes the directory of this row; [/] types a path."
         if self.several:

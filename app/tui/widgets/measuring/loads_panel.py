@@ -120,7 +120,7 @@ def about_parts(session: RunSession, width: int) -> Iterator[list[Line]]:
         yield [text_line(row, "dim") for row in plan.picture]
     is_watch = plan is not None and not plan.workloads
     # in the first second nothing else is known
-    if not session.pulses and session.ended is None and not is_watch:
+    if not session.pulses and session.ended is None:
         yield from ([line] for line in (BLANK, *word_lines(width)))
     if not is_watch:  # whose facts are of the host, and not of what was watched
         yield from ([line] for line in fact_lines(session, width))
