@@ -76,7 +76,10 @@ def resolution_words(verdict: ev.RunVerdict) -> str:
         parts.append(f"the interval excludes no change, but not a change within the margin of {margin}")
     elif verdict.smallest_effect is not None:
         parts.append(units.missable_difference_text(verdict.smallest_effect))
-    if seconds := estimate_seconds_to_decide(verdict):
+    if verdict.bytes_to_decide is not None:  # more time would write nothing more
+        size = units.format_size(verdict.bytes_to_decide)
+        parts.append(f"a write limit of about {size} would decide it")
+    elif seconds := estimate_seconds_to_decide(verdict):
         parts.append(f"about {units.format_duration(seconds)} more of measuring would decide it")
     elif verdict.seconds_to_decide is not None:
         groups = units.count_noun(verdict.groups, "group")

@@ -38,6 +38,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DEFAULT_BUDGET_S = 60.0
 MAX_MANY_PLACES_TARGETS = 6  # with 64 places: two files each, and 1024 descriptors are the usual limit
 LINKS_TITLE = "create/stat/delete of hard links"
+LINKS_WHY = "links made, looked at and deleted: the file system's directories and journal more than the disk"
 LINKS_NOTE = (
     "create/stat/delete makes hard links to one file, not new files, which would become slower from group to group; "
     "how fast a job creates files is not measured and not rated"
@@ -204,7 +205,7 @@ def make_plan_and_setup(
     loads = build_workloads(size, targets[0].directory, len(targets)) if targets else ()
     if layout.makes_links(host):
         loads = tuple(
-            msgspec.structs.replace(load, title=LINKS_TITLE) if load.id == "metadata" else load
+            msgspec.structs.replace(load, title=LINKS_TITLE, why=LINKS_WHY) if load.id == "metadata" else load
             for load in loads
         )
     if are_on_one_file_system(layout.shared_parts, len(targets)):

@@ -7,7 +7,7 @@ from collections import Counter
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report import wording
 from hostdx.app.report.figures import verdict_table
-from hostdx.app.report.headline import list_remarks
+from hostdx.app.report.headline import find_headline_answer, list_remarks
 from hostdx.probes import units
 from hostdx.scenarios.contract.finding import severity_count_text
 from hostdx.scenarios.contract.results.document import Tile, Tiles
@@ -59,9 +59,10 @@ def _finding_tiles(session: RunSession) -> list[Tile]:
     if not severities:
         return []
     (worst, count), *others = severities
+    is_answer_counted = find_headline_answer(session).finding is None
     return [
         Tile(
-            "findings",
+            "findings" if is_answer_counted else "other findings",
             severity_count_text(worst, count),
             ", ".join(severity_count_text(other, number) for other, number in others),
             worst,

@@ -300,7 +300,7 @@ def _effect_parts(result: ComparedRecordings, *, max_rows: int | None = None) ->
     ]
     header = (
         "load",
-        "A → B",
+        "A → B, means",
         "B against A",
         f"95 % CI{', at least' if wider else ''}",
         "could be missed",
