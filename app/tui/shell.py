@@ -96,6 +96,7 @@ class Shell(KeysFromKeymap, ShellBase):
         self._ticks = 0
         self._moved = False  # and not drawn yet
         self._clock = time.monotonic()
+        self._has_failed = False
         self._home = feed is None
         self.lists_recordings = False  # opens on the list, over the home screen
         self.first_screen: tuple[str, Path] | None = None  # a feature's, on this folder
@@ -152,6 +153,9 @@ class Shell(KeysFromKeymap, ShellBase):
         from hostdx.app.bug_report import save_traceback_and_get_line
 
         self._return_code = COULD_NOT
+        if self._has_failed:  # another panel met the same before the app was closed
+            return
+        self._has_failed = True
         line = save_traceback_and_get_line(
             self._exception or RuntimeError("the screen failed because of a bug in hostdx")
         )
