@@ -109,10 +109,6 @@ class Shell(KeysFromKeymap, ShellBase):
     # What the screens read
 
     @property
-    def latest_pulse(self) -> Pulse | None:
-        return self.pulses[-1] if self.pulses else None
-
-    @property
     def is_feed_moving(self) -> bool:
         """Events or time come by themselves; what is dear to draw may wait a second."""
         return self._feed is not None and self._feed.playback.playing

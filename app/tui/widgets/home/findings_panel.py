@@ -189,5 +189,6 @@ class FindingsPanel(Picker):
         count = len(answered.value)
         if width < WIDE:
             return text_line(f"{count} asked: {added} new", "dim")
-        new = count_noun(added, "new finding") if added else "nothing new"
-        return text_line(f"{count_noun(count, 'program')} answered: {new}", "dim")
+        from hostdx.app.report.unread import programs_answer_text  # not for the first screen
+
+        return text_line(programs_answer_text(session, self.shell.findings_before), "dim")
