@@ -1,9 +1,14 @@
 """The command line. What is not needed is not imported: `--version` answers as fast as a bare interpreter."""
 
 import os
+import resource
 import sys
 
 from hostdx.probes.children.environment import STARTED_AS, read_env_variable, withhold_secret_variables
+
+# Triage needs 52 MB of address space, a run and its children 80 (Python 3.11, x86-64). CPython may raise for ever,
+# using a CPU, where memory ends within a step (`probes/reading/time_limit.py`), so too little is refused before.
+MIN_ADDRESS_SPACE_BYTES = 96 << 20
 
 
 def main() -> None:
@@ -16,6 +21,7 @@ def main() -> None:
         print_result(_version_document(__version__) if "--json" in sys.argv else f"hostdx {__version__}")
         sys.exit(0)
     try:
+        _require_address_space()
         if not sys.argv[1:] and all(s is not None and s.isatty() for s in (sys.stdin, sys.stdout)):
             from hostdx.app.tui.app import (
                 open_home,  # click is not needed for it, and costs a tenth of the start
@@ -38,6 +44,15 @@ def main() -> None:
 
     drop_unwritten_output()
     sys.exit(status)
+
+
+def _require_address_space() -> None:
+    """Raises `MemoryError` where a limit of this process leaves less than hostdx needs."""
+    if any(
+        0 <= resource.getrlimit(n)[0] < MIN_ADDRESS_SPACE_BYTES
+        for n in (resource.RLIMIT_AS, resource.RLIMIT_DATA)
+    ):
+        raise MemoryError
 
 
 def _version_document(version: str) -> str:

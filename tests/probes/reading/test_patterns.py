@@ -2,6 +2,7 @@
 
 import re
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -104,7 +105,7 @@ def test_an_expression_that_would_outlive_the_host_is_interrupted(tmp_path: Path
     assert list(iterate_in_time(yield_busy(), host, 0.05)) == [1, 2, 3]
     assert host.is_out_of_time
     assert isinstance(signal.getsignal(signal.SIGALRM), (signal.Handlers, type(None)))
-    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert signal.getitimer(signal.ITIMER_REAL) == signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
 
 
 def test_what_does_not_take_it_itself_ends_there(tmp_path: Path) -> None:
@@ -114,6 +115,28 @@ def test_what_does_not_take_it_itself_ends_there(tmp_path: Path) -> None:
         yield 2
 
     assert list(iterate_in_time(yield_parts(), Host(str(tmp_path)), 0.05)) == [1]
+
+
+NEVER_ENDS = """
+from hostdx.probes.reading import time_limit
+from hostdx.probes.reading.host import Host
+
+def swallow_all():
+    while True:
+        try:
+            while True:
+                yield from ()
+        except BaseException:
+            pass
+
+time_limit.SPARE_CPU_S = 0.1
+list(time_limit.iterate_in_time(swallow_all(), Host("/"), 0.05))
+"""
+
+
+def test_what_no_handler_can_interrupt_is_ended_by_the_kernel() -> None:
+    ended = subprocess.run([sys.executable, "-P", "-c", NEVER_ENDS], timeout=60, stdin=subprocess.DEVNULL)
+    assert ended.returncode == -signal.SIGVTALRM
 
 
 def test_who_takes_it_is_not_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,4 +167,4 @@ def test_an_imported_file_that_is_read_for_ever_is_one_line(
     monkeypatch.setattr(imported, "parse_import", lambda *_: ENDLESS.fullmatch("a" * 60))
     with pytest.raises(Failure, match=r"^import: .*/a: took longer than 0 s to read; import the parts"):
         imported.read_foreign_result(tmp_path / "a")
-    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert signal.getitimer(signal.ITIMER_REAL) == signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
