@@ -294,7 +294,5 @@ def smallest_seen_difference_text(share: float) -> str:
 
 
 def missable_difference_text(share: float) -> str:
-    """Return `a difference below 13 % could be missed`, of half an interval's width in logs: half of the runs would
-    not show one of that size.
-    """
+    """Return `a difference below 13 % could be missed`."""
     return f"a difference below {smallest_seen_difference_text(share)} could be missed"

@@ -20,7 +20,7 @@ from hostdx.scenarios.contract.disturbance import (
 )
 from hostdx.scenarios.contract.surroundings import MIN_LASTING_SHARE, disturbed_time_share, lasting_cpu_share
 from hostdx.scenarios.contract.verdict.order import order_words
-from hostdx.scenarios.contract.verdict.verdict import OrderEffect
+from hostdx.scenarios.contract.verdict.verdict import OrderEffect, missable_share
 from hostdx.scenarios.experiment.guards.thresholds import guard_threshold
 from hostdx.scenarios.experiment.statistics.drift import (
     MIN_POINTS,
@@ -275,13 +275,13 @@ def _resolution_signs(session: RunSession) -> list[TrustSign]:
     if not limited:
         return []
     least_certain = limited[0]
-    words = units.missable_difference_text(least_certain.smallest_effect or 0.0)
+    words = units.missable_difference_text(missable_share(least_certain) or 0.0)
     unresolved = wording.count_unresolved_verdicts(session)
     if sum(not v.control for v in session.verdicts.values()) > 1:
         words += f" in {wording.verdict_title(session, least_certain)}"
     if len(limited) > 1:
         words += f", the least certain of {len(limited)} comparisons"
-    if misses := [v for v in limited if (v.smallest_effect or 0.0) > v.margin]:
+    if misses := [v for v in limited if (missable_share(v) or 0.0) > v.margin]:
         margin = units.format_percent(min(v.margin for v in misses))
         share = f"; in {len(misses)} of these {len(limited)}" if len(misses) < len(limited) else ":"
         words += f"{share} this is more than the margin of {margin}"

@@ -9,7 +9,7 @@ from hostdx.probes import units
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Severity
 from hostdx.scenarios.contract.plan import Variant
-from hostdx.scenarios.contract.verdict.verdict import Interval, Word
+from hostdx.scenarios.contract.verdict.verdict import Interval, Word, missable_share
 from hostdx.scenarios.experiment.wording import (
     effect_size_and_interval_cells,
     explain_verdict,
@@ -118,7 +118,7 @@ def verdicts_that_may_miss(session: RunSession) -> list[ev.RunVerdict]:
         for v in verdicts_with_interval(session)
         if v.smallest_effect and not v.control and may_miss_effect(v)
     ]
-    return sorted(limited, key=lambda v: v.smallest_effect or 0.0, reverse=True)
+    return sorted(limited, key=lambda v: missable_share(v) or 0.0, reverse=True)
 
 
 def emulation_text(subject: str) -> str:
@@ -138,19 +138,18 @@ def effect_heading(pairs: Collection[tuple[str, str]]) -> str:
 def missable_text_of_loads(session: RunSession, verdicts: Iterable[ev.RunVerdict]) -> str:
     """Return `a difference below 3.3 % could be missed`; where the loads differ much, of the surest and of the least
     sure one. Empty where none says it."""
-    limited = [
-        v
+    shares = {
+        verdict_title(session, v): missable_share(v) or 0.0
         for v in verdicts
         if v.smallest_effect and not v.control and may_miss_effect(v) and not too_few_groups_text(session, v)
-    ]
-    if not limited:
+    }
+    if not shares:
         return ""
-    least, most = (choose(limited, key=lambda v: v.smallest_effect or 0.0) for choose in (min, max))
-    smallest, largest = least.smallest_effect or 0.0, most.smallest_effect or 0.0
+    surest, unsurest = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
+    smallest, largest = shares[surest], shares[unsurest]
     if largest <= SPREAD_TO_SAY * smallest:
         return units.missable_difference_text(largest)
     below, above = (units.smallest_seen_difference_text(share) for share in (smallest, largest))
-    surest, unsurest = verdict_title(session, least), verdict_title(session, most)
     return f"could be missed: less than {below} in {surest}, less than {above} in {unsurest}"
 
 
@@ -161,9 +160,10 @@ def verdicts_with_interval(session: RunSession) -> list[ev.RunVerdict]:
 
 def resolution_text(verdict: ev.RunVerdict) -> str:
     """Return which differences could be missed, where none was found."""
-    if verdict.smallest_effect is None or not may_miss_effect(verdict):
+    share = missable_share(verdict)
+    if share is None or not may_miss_effect(verdict):
         return "–"
-    return f"below {units.smallest_seen_difference_text(verdict.smallest_effect)}"
+    return f"below {units.smallest_seen_difference_text(share)}"
 
 
 def delta_text(session: RunSession, verdict: ev.RunVerdict) -> str:

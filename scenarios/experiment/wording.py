@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from hostdx.probes import units
 from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.verdict.verdict import missable_share
 from hostdx.scenarios.experiment.places import FileSetScatter
 from hostdx.scenarios.experiment.statistics.drift import Drift
 from hostdx.scenarios.experiment.statistics.stats import EstimateWithInterval
@@ -74,8 +75,8 @@ def resolution_words(verdict: ev.RunVerdict) -> str:
     if verdict.ci95 is not None and not verdict.ci95[0] <= 1 <= verdict.ci95[1]:
         margin = units.format_percent(verdict.margin)
         parts.append(f"the interval excludes no change, but not a change within the margin of {margin}")
-    elif verdict.smallest_effect is not None:
-        parts.append(units.missable_difference_text(verdict.smallest_effect))
+    elif (share := missable_share(verdict)) is not None:
+        parts.append(units.missable_difference_text(share))
     if verdict.bytes_to_decide is not None:  # more time would write nothing more
         size = units.format_size(verdict.bytes_to_decide)
         parts.append(f"a write limit of about {size} would decide it")

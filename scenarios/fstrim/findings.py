@@ -9,6 +9,7 @@ from hostdx.probes.system.disk.trim.trim_timer import TrimTimer
 from hostdx.probes.types import is_present
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy, Severity
+from hostdx.scenarios.contract.verdict.verdict import missable_share
 from hostdx.scenarios.experiment.before_after import BeforeAfter
 from hostdx.scenarios.experiment.treated_trend import TreatedTrend
 from hostdx.scenarios.fstrim.ledger import TrimLedgerKeeper
@@ -76,8 +77,8 @@ def effect_finding(
         title, severity, todo = "equal", "ok", ()
     elif change.is_slower:
         title = "worse"
-    elif smallest_share := change.smallest_effect:
-        smallest = f" ({units.missable_difference_text(smallest_share)})"
+    elif share := missable_share(change):
+        smallest = f" ({units.missable_difference_text(share)})"
     fields = {"device": layout.device_names, "effect": units.format_effect(change.ratio or 1.0)}
     return SAYS.finding(
         "effect",

@@ -11,7 +11,7 @@ from hostdx.probes import units
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
-from hostdx.scenarios.contract.verdict.verdict import margin_edge, smallest_effect_of
+from hostdx.scenarios.contract.verdict.verdict import margin_edge, missable_share, smallest_effect_of
 from hostdx.scenarios.experiment.load_schedule import MeasuredLoad
 from hostdx.scenarios.experiment.schedule.guarded import metric_values
 from hostdx.scenarios.experiment.wording import effect_words
@@ -97,9 +97,8 @@ def setting_finding(
     ]
     if doubt:
         evidence.append(Evidence(doubt))
-    missable_text = (
-        "" if line.smallest_effect is None else f"; {units.missable_difference_text(line.smallest_effect)}"
-    )
+    share = missable_share(line)
+    missable_text = "" if share is None else f"; {units.missable_difference_text(share)}"
     outcome = "unmeasured" if verdict is not None and not verdict.is_judged else line.outcome
     return SAYS.finding(
         outcome,

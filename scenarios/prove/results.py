@@ -10,6 +10,7 @@ from hostdx.probes import units
 from hostdx.scenarios.contract import ranges as of
 from hostdx.scenarios.contract.results.document import Mono, Part, ReportSection, Table, paragraph_of
 from hostdx.scenarios.contract.results.result import Result
+from hostdx.scenarios.contract.verdict.verdict import missable_share
 from hostdx.scenarios.prove.design import MeasuredPair, ScreenedEffect
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
@@ -41,8 +42,8 @@ class ProvenSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         """Return `38 % faster`, or the outcome where no effect was shown."""
         if self.outcome in ("helps", "harms") and self.ratio is not None:
             return units.format_effect(self.ratio)
-        if self.outcome == "undecided" and self.smallest_effect is not None:
-            return f"{self.outcome_text}: {units.missable_difference_text(self.smallest_effect)}"
+        if self.outcome == "undecided" and (share := missable_share(self)) is not None:
+            return f"{self.outcome_text}: {units.missable_difference_text(share)}"
         return self.outcome_text
 
     @property

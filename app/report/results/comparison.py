@@ -276,7 +276,10 @@ def _attribution_words(result: ComparedRecordings) -> doc.Words:
             names = " AND ".join(attribution.components)
             return (doc.Strong(f"{names} changed: this cannot be attributed to one of them{along}."),)
         case "one":
-            return (f"Of the recorded facts, only one differs: {attribution.components[0]}{along}.",)
+            return (
+                f"All recorded differences that are known to matter belong to one part: {attribution.components[0]}"
+                f"{along}.",
+            )
         case "nothing differs":
             return ("No recorded fact that is known to change the speed of a host differs between A and B.",)
         case "no fingerprint":
@@ -502,7 +505,7 @@ def _load_and_variant(key: FigureKey) -> str:
 
 def _method_parts(result: ComparedRecordings) -> list[doc.Part]:
     sides = doc.Table(
-        ("variant", "hosts", "kernels", "scenario", "runs", "boots", "from", "to"),
+        ("variant", "hosts", "kernels", "scenario", "runs", "boots", "measured"),
         tuple(_side_row(name, side) for name, side in (("A", result.a), ("B", result.b))),
         frozenset({4, 5}),
     )
@@ -513,13 +516,19 @@ def _method_parts(result: ComparedRecordings) -> list[doc.Part]:
         SAYS.text("compared-spread"),
         SAYS.text("compared-intervals", loads=len(result.effects), margin=result.margin),
     ]
-    items: list[doc.Words] = [(text,) for text in texts]
-    for name, share in run_scatter_by_group(result).items():
-        sources = "; ".join(load_group_of(name).sources)
-        items.append(
-            (f"Run to run {format_percent(share)}, taken for want of repeated runs,", f"{name}: {sources}.")
-        )
-    return [sides, doc.Bullets(tuple(items))]
+    scatter = run_scatter_by_group(result)
+    parts: list[doc.Part] = [sides, doc.Bullets(tuple((text,) for text in texts))]
+    if scatter:
+        rows = [
+            (name, format_percent(share), "; ".join(load_group_of(name).sources))
+            for name, share in scatter.items()
+        ]
+        header = ("loads", "run to run", "source")
+        parts += [
+            doc.paragraph_of(SAYS.text("assumed-scatter")),
+            doc.Table(header, tuple(rows), frozenset({1})),
+        ]
+    return parts
 
 
 def _side_row(name: str, side: RecordedSide) -> tuple[str, ...]:
@@ -530,8 +539,7 @@ def _side_row(name: str, side: RecordedSide) -> tuple[str, ...]:
         ", ".join(side.scenarios),
         str(side.runs),
         str(side.boots or "–"),
-        side.first,
-        side.last,
+        side.first if side.first == side.last else f"{side.first} to {side.last}",
     )
 
 

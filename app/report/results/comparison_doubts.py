@@ -1,6 +1,6 @@
 """What a comparison does not know: too few runs, loads that are not alike, drift, disturbed groups."""
 
-from hostdx.probes.units import count_noun, format_effect, format_factor, format_percent, join_names
+from hostdx.probes.units import count_noun, format_factor, format_percent, join_names
 from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings
 from hostdx.scenarios.analysis.compare.effects import MAX_OTHERS_CPU
 
@@ -59,7 +59,7 @@ def _repetition_doubts(result: ComparedRecordings) -> list[str]:
     if result.a.runs == result.b.runs == 1:
         unit = "boots" if result.a.boots else "runs"
         limits = ", ".join(
-            f"{name} {format_effect(ratio)}" for name, ratio in smallest_called_ratios(result).items()
+            f"{name} {format_factor(1 / ratio)}" for name, ratio in smallest_called_ratios(result).items()
         )
         spread = (
             "the spread inside the runs is a lower bound of the spread between runs"
@@ -68,7 +68,7 @@ def _repetition_doubts(result: ComparedRecordings) -> list[str]:
         )
         lines.append(
             f"One run each of A and B, so one order only: {spread}. "
-            f"Two such runs may differ by chance up to: {limits} (or by the same factor faster). Only a "
+            f"Two such runs may differ by chance by a factor of up to: {limits}. Only a "
             "load that differs by more is called slower or faster without “here”. "
             f"Three {unit} each would settle it."
         )

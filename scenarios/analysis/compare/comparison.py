@@ -16,6 +16,7 @@ from hostdx.scenarios.analysis.compare.conditions import (
     InvalidLoad,
     Unlike,
     invalid_loads,
+    repeated_loads,
     unlike_loads,
     without_loads,
     without_repeated_runs,
@@ -298,10 +299,13 @@ def compare_recordings(
     if not a or not b:
         raise ValueError("a comparison needs a recording on each side")
     (a, a_twins), (b, b_twins) = without_repeated_runs(a), without_repeated_runs(b)
+    repetitions = repeated_loads([*a, *b])
+    a, b = without_loads(a, repetitions), without_loads(b, repetitions)
     left, right = ({key for run in side for key in run.figures} for side in (a, b))
     unlike = unlike_loads(a, b)
     if not anyway:
-        a, b = without_loads(a, unlike), without_loads(b, unlike)
+        unlike_keys = {key for load in unlike for key in load.keys}
+        a, b = without_loads(a, unlike_keys), without_loads(b, unlike_keys)
     load_effects = effects_between(a, b, margin=margin, alpha=FAMILY_ERROR)
     runs = sorted([(run.wall, "A") for run in a] + [(run.wall, "B") for run in b])
     return ComparedRecordings(

@@ -1,6 +1,6 @@
 """Which loads of the two sides are alike: what was done under one name is compared only where it was the same."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -66,9 +66,14 @@ def invalid_loads(runs: Sequence[RunSummary]) -> tuple[InvalidLoad, ...]:
     )
 
 
-def without_loads(runs: Sequence[RunSummary], unlike: Sequence[Unlike]) -> list[RunSummary]:
+def repeated_loads(runs: Sequence[RunSummary]) -> frozenset[FigureKey]:
+    """Return the loads that no run measured as anything but a repetition of another: hosts with one CPU have no "all"."""
+    loads = [(key, run.loads[key].is_repetition) for run in runs for key in run.figures]
+    return frozenset(key for key, _ in loads) - {key for key, is_repetition in loads if not is_repetition}
+
+
+def without_loads(runs: Sequence[RunSummary], dropped_keys: Collection[FigureKey]) -> list[RunSummary]:
     """The runs without the figures of these loads."""
-    dropped_keys = {key for unlike_load in unlike for key in unlike_load.keys}
     if not dropped_keys:
         return list(runs)
     return [

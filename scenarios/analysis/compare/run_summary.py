@@ -16,7 +16,7 @@ from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.card import card_of
 from hostdx.scenarios.contract.disturbance import Disturbance
-from hostdx.scenarios.contract.plan import Metric, Plan, Workload
+from hostdx.scenarios.contract.plan import Metric, Plan, Variant, Workload
 from hostdx.scenarios.contract.ranges import Number, Value
 from hostdx.scenarios.contract.surroundings import lasting_cpu_share
 from hostdx.scenarios.experiment.schedule.recorded_trains import blocks_in_batch
@@ -56,7 +56,8 @@ class LoadFigure(msgspec.Struct, frozen=True):
 
 class PlannedLoad(msgspec.Struct, frozen=True):
     """What is known of a load from the plan that declared it. `variant_label`: in words, of a
-    benchmark set, whose variants are parts of the load; the two that a run compares keep their ids.
+    benchmark set, whose variants are parts of the load; the two that a run compares keep their ids. `is_repetition`: an
+    earlier variant of the set is the same, as "all CPUs" where there is one.
     """
 
     title: str
@@ -64,6 +65,7 @@ class PlannedLoad(msgspec.Struct, frozen=True):
     control: bool = False
     conditions: dict[str, str] = {}
     variant_label: str = ""
+    is_repetition: bool = False
 
 
 def name_with_variant(title: str, key: FigureKey, variant_label: str) -> str:
@@ -227,8 +229,8 @@ def summarise_run(
         raise ValueError(f"{name}: does not begin with a run event")
     facts |= _run_facts(began, plan)
     is_battery = began is not None and card_of(began.scenario).role == "battery"
-    labels = {v.id: v.label for v in plan.variants} if plan is not None and is_battery else {}
-    figures, loads = _figures_and_loads(blocks, plan, labels, disturbed, spread=spread)
+    parts = {v.id: v for v in plan.variants} if plan is not None and is_battery else {}
+    figures, loads = _figures_and_loads(blocks, plan, parts, disturbed, spread=spread)
     return RunSummary(
         name=name,
         host=began.host,
@@ -269,13 +271,15 @@ def _run_facts(began: ev.Began, plan: Plan | None) -> dict[FactKey, Json]:
 def _figures_and_loads(
     blocks: dict[tuple[str, str], _SteadyBlocks],
     plan: Plan | None,
-    labels: dict[str, str],
+    parts: dict[str, Variant],
     disturbed: set[tuple[str, int]],
     *,
     spread: bool,
 ) -> tuple[dict[FigureKey, LoadFigure], dict[FigureKey, PlannedLoad]]:
     workloads = {w.id: w for w in plan.workloads} if plan is not None else {}
     variants = Counter(workload for workload, _ in blocks)
+    first_of = {part.detail: part.id for part in reversed(parts.values())}
+    repetitions = {part.id for part in parts.values() if part.detail and first_of[part.detail] != part.id}
     figures: dict[FigureKey, LoadFigure] = {}
     loads: dict[FigureKey, PlannedLoad] = {}
     for (workload, variant), measured in blocks.items():
@@ -295,8 +299,14 @@ def _figures_and_loads(
             if figure is not None:
                 figures[key] = figure
                 planned = workloads[workload]
-                label = labels.get(key.variant, "")
-                loads[key] = PlannedLoad(planned.title, metric, planned.control, planned.conditions, label)
+                loads[key] = PlannedLoad(
+                    planned.title,
+                    metric,
+                    planned.control,
+                    planned.conditions,
+                    parts[key.variant].label if key.variant in parts else "",
+                    key.variant in repetitions,
+                )
     return figures, loads
 
 

@@ -2,7 +2,7 @@
 
 import math
 from enum import Enum, StrEnum
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -196,8 +196,31 @@ def smallest_effect_of(ci95: tuple[float, float]) -> float:
 
     So it is the same for a loss and for a gain, and does not depend on where the estimate lies: 0.5 × to 2 × gives 1.
     """
-    low, high = (min(ratio_of(_FARTHEST), max(ratio_of(-_FARTHEST), end)) for end in ci95)
-    return math.expm1(min(_FARTHEST, (math.log(high) - math.log(low)) / 2))
+    low, high = (_log_of(end) for end in ci95)
+    return math.expm1(min(_FARTHEST, (high - low) / 2))
+
+
+def _log_of(ratio: of.Edge) -> of.Logarithm:
+    return math.log(min(ratio_of(_FARTHEST), max(ratio_of(-_FARTHEST), ratio)))
+
+
+class Missable(Protocol):
+    """What has an interval of the ratio, and the smallest effect that it shows (None where nothing says it)."""
+
+    @property
+    def ci95(self) -> tuple[float, float] | None: ...
+
+    @property
+    def smallest_effect(self) -> float | None: ...
+
+
+def missable_share(verdict: Missable) -> float | None:
+    """Return the largest difference, either way, that the interval leaves open, as a share: more than the margin
+    wherever that is why nothing was decided. Without an interval the smallest effect.
+    """
+    if verdict.ci95 is None or verdict.smallest_effect is None:
+        return verdict.smallest_effect
+    return math.expm1(min(_FARTHEST, max(abs(_log_of(end)) for end in verdict.ci95)))
 
 
 # With fewer units than this, looks to come, only a large effect is called: the whole interval beyond the margin.
