@@ -287,4 +287,5 @@ def _resolution_signs(session: RunSession) -> list[TrustSign]:
         words += f"{share} this is more than the margin of {margin}"
     if unresolved:
         words += f"; {units.count_noun(unresolved, 'other comparison')} with too few groups to tell"
-    return [TrustSign("unknown", words) if misses or unresolved else TrustSign("ok", f"only {words}")]
+    is_certain = not (misses or unresolved or any(v.is_undecided for v in limited))
+    return [TrustSign("ok", f"only {words}") if is_certain else TrustSign("unknown", words)]

@@ -77,6 +77,7 @@ class ShellCommands(Protocol):
     raw_values: bool
     recorded: int
     has_looked_for_runs: bool
+    report_directory: Path | None
     running: Path | None
     running_words: str
     triage: EventChild | None

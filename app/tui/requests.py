@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from textual import events
 from textual.app import App
 
 from hostdx.app import state
@@ -66,7 +67,9 @@ class ShellBase(App[int]):
         self._own_run_ended_at = 0.0  # the clock's time, of the newest recording that has ended; 0: none
         self._runner: subprocess.Popen[bytes] | None = None
         self._stop_asked = -STOP_AGAIN_S
+        self._newest_key: events.Key | None = None
         self.answered_message = ""  # the line that stood on the screen when the last key was pressed
+        self.report_directory: Path | None = None  # where reports are saved, if the admin chose one
         self.raw_values = False  # plots show each side's values instead of one over the other
 
     def show_message(self, words: str, *, keeps_keys: bool = False) -> None:
@@ -420,17 +423,16 @@ class ShellBase(App[int]):
 
     def report_target(self, name: str) -> str:
         """Return where a report of this name will be saved, without what its form adds to the name."""
-        directory = next(
-            (d for d in _report_directories() if os.access(d, os.W_OK)), _report_directories()[-1]
-        )
+        directories = self._report_directories()
+        directory = next((d for d in directories if os.access(d, os.W_OK)), directories[-1])
         return str(directory / f"hostdx-{_file_stem(name)}")
 
     def save_text(self, name: str, text: str, suffix: str = ".md", note: str = "") -> None:
-        """Into the current directory, else beside the recordings; never over another file.
+        """Into the chosen or the current directory, else beside the recordings; never over another file.
 
         `note`: the part of the message that tells this text from others, with its length.
         """
-        own, in_own_state = _report_directories()
+        own, in_own_state = self._report_directories()
         for directory in (own, in_own_state):
             try:
                 if directory == in_own_state:
@@ -443,6 +445,9 @@ class ShellBase(App[int]):
             except (OSError, Failure) as why:
                 trouble = why
         self.show_message(f"not saved: {trouble}")
+
+    def _report_directories(self) -> tuple[Path, Path]:
+        return self.report_directory or Path.cwd(), state.state_dir() / "reports"
 
     def copy(self, text: str, content_name: str) -> None:
         if not text:
@@ -463,8 +468,10 @@ class ShellBase(App[int]):
             kept_changes = [change for change in parse_all_changes(outcome) if change.on_purpose]
             if outcome.error and asked and not self.left:
                 self.show_message(outcome.error)
-            elif self.left or asked:
+            elif asked or (self.left and self._newest_key is None):  # its keys are for who has read it
                 self.push_screen(UndoScreen(self.left, kept_changes))
+            else:
+                self.draw()
 
         run_hostdx(self, LOOK, show)
 
@@ -477,10 +484,6 @@ def _argv_for_html(argv: Sequence[str]) -> tuple[str, ...]:
 
 def _one_page_report_argv(path: Path) -> list[str]:
     return ["report", str(path), "--format", "md", "--one-page"]
-
-
-def _report_directories() -> tuple[Path, Path]:
-    return Path.cwd(), state.state_dir() / "reports"
 
 
 def _file_stem(name: str) -> str:

@@ -84,7 +84,6 @@ class Shell(KeysFromKeymap, ShellBase):
         self.ascii_only = ascii_only
         self.message = ""
         self.keeps_keys = False  # the keys stand below the message
-        self._newest_key: events.Key | None = None
         self.triage = triage
         self.findings_before: frozenset[str] = frozenset()  # keys of what triage found the time before
         self._feed = feed

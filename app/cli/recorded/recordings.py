@@ -23,6 +23,8 @@ MAX_HEADLINES = 30  # of the newest: each is read whole for it
 MAX_EXAMINED = 100  # of the newest, for the directories that were measured before
 MAX_DIRECTORIES = 8
 _WIDE = 140  # cells where no terminal says how many it has
+# On home a scenario shows its last run that was done, else how the last one ended.
+_ENDED = frozenset({"done", "failed", "interrupted", "dead"})
 _ROLES = {"running": "strong", "done": "", "unreadable": "warning", "dead": "warning", "failed": "critical"}
 
 
@@ -93,8 +95,9 @@ def _home_screen_document() -> dict[str, object]:
     """The newest with their answers, the bundled ones as long as these are few; of this host's own the newest of each
     scenario, the directories that were measured, and how small a difference the last run of that showed, by load."""
     listed = store.list_recordings()[:MAX_EXAMINED]
-    here = [entry for entry in listed if entry.host == os.uname().nodename and entry.state == "done"]
-    newest = {entry.scenario: entry for entry in reversed(here)}
+    of_this_host = [entry for entry in listed if entry.host == os.uname().nodename and entry.state in _ENDED]
+    here = [entry for entry in of_this_host if entry.state == "done"]
+    newest = {entry.scenario: entry for entry in (*reversed(of_this_host), *reversed(here))}
     shown = [_recording_with_answer(entry.label or entry.name, entry) for entry in listed[:MAX_EXAMPLES]]
     if len(shown) < MAX_EXAMPLES:
         demos = [

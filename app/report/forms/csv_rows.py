@@ -21,7 +21,7 @@ from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings
 from hostdx.scenarios.analysis.compare.effects import effect_name, effect_size_text
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.plan import Metric
-from hostdx.scenarios.contract.verdict.verdict import Interval
+from hostdx.scenarios.contract.verdict.verdict import Interval, missable_share
 from hostdx.scenarios.experiment.wording import effect_size_and_interval_cells
 
 Value: TypeAlias = str | float | bool | None
@@ -88,7 +88,7 @@ def _verdict_row(
 ) -> Row:
     row = _load_columns(wording.workload_title(session, v.workload), session.metric_of(v), control=v.control)
     row |= _effect_columns(
-        str(v.verdict), effect_size_and_interval_cells(v)[0], v.ratio, v.ci95, v.smallest_effect
+        str(v.verdict), effect_size_and_interval_cells(v)[0], v.ratio, v.ci95, missable_share(v)
     )
     row |= {"groups": v.groups, "measured_s": v.seconds, "reason": v.reason}
     for side, name, value in zip(

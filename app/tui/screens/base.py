@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -31,6 +33,7 @@ SAVE_BINDINGS = (
     Binding("m", "save", "save all as Markdown", show=False),
     Binding("B", "save_html", "save all as HTML", show=False),
 )
+ANOTHER_DIRECTORY = "d"  # a key of the question where a report goes
 MIN_SIZE_CELLS = (60, 20)
 BROAD = 160  # cells from which on two columns stand side by side; `-wide` holds there as well
 
@@ -215,12 +218,38 @@ class Base(KeysFromKeymap, Screen[object]):
         choices = {choice.key: choice for choice in FORM_CHOICES if choice.form in self.saved_forms}
 
         def save_in_form(key: str | None) -> None:
-            if key is not None:
+            if key == ANOTHER_DIRECTORY:
+                self._ask_report_directory()
+            elif key is not None:
                 self.action_save(choices[key].form)
 
         ways = {key: f"{choice.words} (…{choice.suffix})" for key, choice in choices.items()}
+        ways[ANOTHER_DIRECTORY] = "another directory"
         question = f"Save {clean_text(self.shell.report_target(self.saved_name))}… as:"
         self.app.push_screen(ChoiceScreen(question, ways, "Esc cancels"), save_in_form)
+
+    def _ask_report_directory(self) -> None:
+        from hostdx.app.tui.screens.ask import AskScreen
+        from hostdx.app.tui.screens.before.directories import complete_directory
+
+        def ask_form_again(words: str | None) -> None:
+            if words is not None:
+                self.shell.report_directory = Path(words).expanduser()
+            self.action_choose_form()
+
+        present = str(Path(self.shell.report_target(self.saved_name)).parent)
+        hint = "Tab completes it, Enter accepts, Esc cancels"
+        self.app.push_screen(
+            AskScreen(
+                "save in directory",
+                present,
+                hint=hint,
+                check=_reason_not_to_save_in,
+                complete=partial(complete_directory, self.app, hint),
+                replaced=True,
+            ),
+            ask_form_again,
+        )
 
     def action_save_page(self) -> None:
         self.action_save("page")
@@ -290,3 +319,10 @@ class Base(KeysFromKeymap, Screen[object]):
             AskScreen("filter", before, changed=apply_filter, hint=self.filter_hint, move=target.move_within),
             finish_filter,
         )
+
+
+def _reason_not_to_save_in(words: str) -> str:
+    directory = Path(words).expanduser()
+    if not directory.is_dir():
+        return f"{clean_text(words)}: no such directory"
+    return "" if os.access(directory, os.W_OK) else f"{clean_text(words)}: you may not write there"

@@ -67,7 +67,7 @@ def invalid_loads(runs: Sequence[RunSummary]) -> tuple[InvalidLoad, ...]:
 
 
 def repeated_loads(runs: Sequence[RunSummary]) -> frozenset[FigureKey]:
-    """Return the loads that no run measured as anything but a repetition of another: hosts with one CPU have no "all"."""
+    """Return the loads that are a repetition of another in every run, as "all CPUs" where all hosts have one."""
     loads = [(key, run.loads[key].is_repetition) for run in runs for key in run.figures]
     return frozenset(key for key, _ in loads) - {key for key, is_repetition in loads if not is_repetition}
 

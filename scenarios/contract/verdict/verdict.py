@@ -215,12 +215,14 @@ class Missable(Protocol):
 
 
 def missable_share(verdict: Missable) -> float | None:
-    """Return the largest difference, either way, that the interval leaves open, as a share: more than the margin
-    wherever that is why nothing was decided. Without an interval the smallest effect.
+    """Return the largest difference that the interval leaves open, as a share: 0.2 where it goes from 20 % slower to
+    10 % faster; from a factor of two on the factor minus 1, either way. Without an interval the smallest effect.
     """
     if verdict.ci95 is None or verdict.smallest_effect is None:
         return verdict.smallest_effect
-    return math.expm1(min(_FARTHEST, max(abs(_log_of(end)) for end in verdict.ci95)))
+    farthest = max(map(_log_of, verdict.ci95), key=abs)
+    factor = math.expm1(min(_FARTHEST, abs(farthest)))
+    return factor if farthest > 0 or factor >= 1 else -math.expm1(farthest)
 
 
 # With fewer units than this, looks to come, only a large effect is called: the whole interval beyond the margin.

@@ -8,6 +8,7 @@ from itertools import takewhile
 
 import msgspec
 from textual import events
+from textual.app import App
 from textual.binding import Binding
 from textual.widget import Widget
 
@@ -287,21 +288,10 @@ class DirectoriesScreen(Base):
                 beginning,
                 hint=f"{clean_text(trouble)}; Tab completes it" if trouble else PATH_HINT,
                 check=_explain_no_path,
-                complete=self._complete_path,
+                complete=partial(complete_directory, self.app, PATH_HINT),
             ),
             self._add_and_examine_path,
         )
-
-    def _complete_path(self, words: str, then: Callable[[str, str], None]) -> None:
-        """In a child: a directory on a mount that does not answer would hold the screen."""
-
-        def show_completion(outcome: CommandOutcome) -> None:
-            if not outcome.error:
-                completion = Decoder(Completion).decode(outcome.output.encode())
-                certain = NONE_SUCH if completion.text == words else PATH_HINT
-                then(completion.text, "  ".join(map(clean_text, completion.choices)) or certain)
-
-        run_hostdx(self.app, ["places", f"--complete={words}"], show_completion)
 
     def _add_and_examine_path(self, path: str | None) -> None:
         if path is None:
@@ -315,3 +305,15 @@ class DirectoriesScreen(Base):
             run_hostdx(self.app, ["places", "--", path], partial(self._take_typed_path, before))
         self.query_one(Picker)._key = path
         self.show()
+
+
+def complete_directory(app: App[object], hint: str, words: str, then: Callable[[str, str], None]) -> None:
+    """In a child: a directory on a mount that does not answer would hold the screen. `hint`: where it is complete."""
+
+    def show_completion(outcome: CommandOutcome) -> None:
+        if not outcome.error:
+            completion = Decoder(Completion).decode(outcome.output.encode())
+            certain = NONE_SUCH if completion.text == words else hint
+            then(completion.text, "  ".join(map(clean_text, completion.choices)) or certain)
+
+    run_hostdx(app, ["places", f"--complete={words}"], show_completion)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from textual import events
 
 from hostdx.app.recordings.reader import load_recording
 from hostdx.app.report.forms.cells import document_lines
@@ -18,7 +19,7 @@ from hostdx.app.terminal.lines import cell_width, wrap_text
 from hostdx.app.terminal.process import read_start_ticks
 from hostdx.app.tui import requests
 from hostdx.app.tui.children.event_child import CommandOutcome, EventChild
-from hostdx.app.tui.screens.ask import ChoiceScreen
+from hostdx.app.tui.screens.ask import AskScreen, ChoiceScreen
 from hostdx.app.tui.screens.home import HomeScreen
 from hostdx.app.tui.screens.live import LiveScreen
 from hostdx.app.tui.screens.recordings import RecordingsScreen
@@ -206,6 +207,13 @@ async def test_two_marked_recordings_are_compared(tmp_path: Path, monkeypatch: p
         await wait(pilot, lambda: (tmp_path / f"{name}-2-page.html").exists())
         assert (tmp_path / f"{name}-page.html").read_text() == "somebody's notes"
         page_html = (tmp_path / "asked").read_text().split()
+        (tmp_path / "mail").mkdir()
+        await keys(pilot, "E", "d")
+        app.screen.post_message(events.Paste(str(tmp_path / "nowhere")))
+        await keys(pilot, "enter")
+        assert isinstance(app.screen, AskScreen)  # there is no such directory
+        await keys(pilot, *["backspace"] * len("nowhere"), *"mail", "enter", "h")
+        await wait(pilot, lambda: (tmp_path / "mail" / f"{name}-page.html").exists())
         await pilot.pause()
         assert app.message and "E" in {key for _, _, key in app.screen.query_one(KeyBar)._spots}
     assert [word.replace("html", "md") for word in page_html] == page
@@ -217,18 +225,35 @@ async def test_two_marked_recordings_are_compared(tmp_path: Path, monkeypatch: p
     assert words[2:5] == ["--format", "document", "--"] and words[5].endswith("abc121.jsonl")
 
 
+def leave_change_of_killed_run(directory: Path, monkeypatch: pytest.MonkeyPatch, before: str = "") -> None:
+    """`before`: what the shell does before it lists the change."""
+    (directory / "hostdx" / "journal").mkdir(parents=True)
+    (directory / "hostdx" / "journal" / "j.jsonl").write_text("{}\n")
+    text = 'echo \'{"schema": "hostdx/1", "changes": [{"title": "scheduler of sda", %s}]}\''
+    looks, acts = text % '"state": "open", "would": "write back"', text % '"state": "reverted"'
+    script = f'{before}if [ "$2" = --dry-run ]; then {looks}; else touch done; {acts}; fi'
+    monkeypatch.setattr("hostdx.app.tui.children.event_child.HOSTDX", ("sh", "-c", script, "sh"))
+    monkeypatch.chdir(directory)
+
+
+async def test_the_undo_page_does_not_open_under_the_fingers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave_change_of_killed_run(tmp_path, monkeypatch, "while [ ! -e go ]; do sleep 0.02; done; ")
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
+        await keys(pilot, "down")
+        (tmp_path / "go").touch()
+        await wait(pilot, lambda: bool(app.left))
+        await pilot.pause()
+        assert isinstance(app.screen, HomeScreen)
+
+
 async def test_a_left_over_change_is_offered_to_be_undone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "hostdx" / "journal").mkdir(parents=True)
-    (tmp_path / "hostdx" / "journal" / "j.jsonl").write_text("{}\n")
-    text = 'echo \'{"schema": "hostdx/1", "changes": [{"title": "scheduler of sda", %s}]}\''
-    looks, acts = text % '"state": "open", "would": "write back"', text % '"state": "reverted"'
-    script = f'if [ "$2" = --dry-run ]; then {looks}; else touch done; {acts}; fi'
+    leave_change_of_killed_run(tmp_path, monkeypatch)
     reads: list[int] = []
     monkeypatch.setattr(Shell, "read_host", lambda self: reads.append(1))
-    monkeypatch.setattr("hostdx.app.tui.children.event_child.HOSTDX", ("sh", "-c", script, "sh"))
-    monkeypatch.chdir(tmp_path)
     async with run_app(tmp_path, triage="triage") as (app, pilot):
         await wait(pilot, lambda: isinstance(app.screen, UndoScreen))
         assert "scheduler of sda" in grid(app) and not (tmp_path / "done").exists()

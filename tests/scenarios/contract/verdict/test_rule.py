@@ -276,6 +276,24 @@ def test_the_smallest_effect_depends_on_the_width_in_logs_alone(
     assert math.isclose(rule.smallest_effect_of(ci95), smallest, rel_tol=1e-9, abs_tol=1e-12)
 
 
+@every_case(
+    ("ci95", "share"),
+    [
+        ((0.8, 1.1), 0.2),
+        ((0.95, 1.1), 0.1),
+        ((0.4, 1.5), 1.5),
+        ((0.9, 2.5), 1.5),
+        ((0.2, 0.9), 4.0),
+        (None, 0.03),
+    ],
+)
+def test_what_could_be_missed_is_the_far_end_as_the_interval_says_it(
+    ci95: tuple[float, float] | None, share: float
+) -> None:
+    verdict = rule.PairVerdict(ci95=ci95, smallest_effect=0.03)
+    assert math.isclose(rule.missable_share(verdict) or 0.0, share)
+
+
 DEMOS = Path(__file__).parents[4] / "app/recordings/demos"
 
 
