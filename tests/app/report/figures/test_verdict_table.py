@@ -83,7 +83,12 @@ def test_a_value_has_its_unit(value: float, unit: str, text: str) -> None:
             "A falls from 400 to 100",
         ),
         ((), "ok", "no load halved or doubled"),
-        ((make_verdict("small", "inconclusive", 1.0, smallest_effect=0.03, groups=12),), "ok", " 3 % "),
+        ((make_verdict("small", "inconclusive", 1.0, smallest_effect=0.03, groups=12),), "unknown", " 3 % "),
+        (
+            (make_verdict("small", "no material difference", 1.0, smallest_effect=0.03, groups=12),),
+            "ok",
+            " 3 % ",
+        ),
         ((make_verdict("small", "inconclusive", 1.0, smallest_effect=0.16, groups=12),), "unknown", " 16 % "),
     ],
 )
