@@ -11,17 +11,20 @@ from collections.abc import Callable
 from itertools import takewhile
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+import msgspec
 from rich.highlighter import Highlighter
 from rich.text import Text
 from textual import events
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from hostdx.app.terminal.glyphs import ascii_text, clean_text
 from hostdx.app.terminal.lines import Line, cell_width, wrap_text
+from hostdx.app.tui.children.event_child import CommandOutcome, run_hostdx
 from hostdx.app.tui.widgets.panel import Box, DrawnPanel, Panel
+from hostdx.probes.reading.lossless_json import Decoder
 
 if TYPE_CHECKING:
     from hostdx.app.tui.commands import ShellCommands
@@ -30,6 +33,7 @@ Completer: TypeAlias = Callable[[str, Callable[[str, str], None]], None]
 EDITING = {binding.key: binding.action for binding in Binding.make_bindings(Input.BINDINGS)}
 EDITING["ctrl+h"] = EDITING["backspace"]  # what some terminals send for it
 STEPS = {"up": -1, "down": 1}
+NONE_SUCH = "no directory begins like that"
 TAKEN_BY_THE_APP = ("ctrl+c", "ctrl+q")
 
 
@@ -206,3 +210,20 @@ class ChoiceScreen(ModalScreen[str | None]):
         if not self._answered and (event.key in self._ways or event.key == "escape"):
             self._answered = True
             self.dismiss(event.key if event.key in self._ways else None)
+
+
+class Completion(msgspec.Struct, frozen=True):
+    text: str
+    choices: list[str]
+
+
+def complete_directory(app: App[object], hint: str, words: str, then: Callable[[str, str], None]) -> None:
+    """In a child: a directory on a mount that does not answer would hold the screen. `hint`: where it is complete."""
+
+    def show_completion(outcome: CommandOutcome) -> None:
+        if not outcome.error:
+            completion = Decoder(Completion).decode(outcome.output.encode())
+            certain = NONE_SUCH if completion.text == words else hint
+            then(completion.text, "  ".join(map(clean_text, completion.choices)) or certain)
+
+    run_hostdx(app, ["places", f"--complete={words}"], show_completion)

@@ -229,8 +229,7 @@ class Base(KeysFromKeymap, Screen[object]):
         self.app.push_screen(ChoiceScreen(question, ways, "Esc cancels"), save_in_form)
 
     def _ask_report_directory(self) -> None:
-        from hostdx.app.tui.screens.ask import AskScreen
-        from hostdx.app.tui.screens.before.directories import complete_directory
+        from hostdx.app.tui.screens.ask import AskScreen, complete_directory
 
         def ask_form_again(words: str | None) -> None:
             if words is not None:

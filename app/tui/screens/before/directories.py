@@ -8,7 +8,6 @@ from itertools import takewhile
 
 import msgspec
 from textual import events
-from textual.app import App
 from textual.binding import Binding
 from textual.widget import Widget
 
@@ -24,7 +23,7 @@ from hostdx.app.terminal.lines import (
     wrap_text,
 )
 from hostdx.app.tui.children.event_child import CommandOutcome, run_hostdx
-from hostdx.app.tui.screens.ask import AskScreen
+from hostdx.app.tui.screens.ask import AskScreen, complete_directory
 from hostdx.app.tui.screens.base import Base
 from hostdx.app.tui.widgets.panel import DrawnPanel
 from hostdx.app.tui.widgets.picker import Picker, PickerRow
@@ -32,13 +31,7 @@ from hostdx.probes import units
 from hostdx.probes.reading.lossless_json import Decoder
 
 PATH_HINT = "an absolute path; Tab completes it, Enter adds it, Esc cancels"
-NONE_SUCH = "no directory begins like that"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-
-class Completion(msgspec.Struct, frozen=True):
-    text: str
-    choices: list[str]
 
 
 def normalize_path(path: str) -> str:
@@ -305,15 +298,3 @@ class DirectoriesScreen(Base):
             run_hostdx(self.app, ["places", "--", path], partial(self._take_typed_path, before))
         self.query_one(Picker)._key = path
         self.show()
-
-
-def complete_directory(app: App[object], hint: str, words: str, then: Callable[[str, str], None]) -> None:
-    """In a child: a directory on a mount that does not answer would hold the screen. `hint`: where it is complete."""
-
-    def show_completion(outcome: CommandOutcome) -> None:
-        if not outcome.error:
-            completion = Decoder(Completion).decode(outcome.output.encode())
-            certain = NONE_SUCH if completion.text == words else hint
-            then(completion.text, "  ".join(map(clean_text, completion.choices)) or certain)
-
-    run_hostdx(app, ["places", f"--complete={words}"], show_completion)
