@@ -147,8 +147,10 @@ class FindingsPanel(Picker):
                     (f", and {count_noun(len(self.shell.left), 'change')} not undone", "critical")
                 )
             if session.ended is not None and (unread := self._count_readable_unread()):
-                words = f"{unread} not looked at: [f]" if width >= WIDE else f"{unread} unseen: [f]"
-                self.note += [("   ", "text"), *line_with_key_names(words, "unknown")]
+                self.note += [
+                    ("   ", "text"),
+                    *line_with_key_names(f"{unread} not looked at: [f]", "unknown"),
+                ]
             if session.began is not None:
                 self.note += [("   ", "text"), *self._programs_answered_or_key(width)]
             self.note += self._age_or_own_run(width)
@@ -183,7 +185,7 @@ class FindingsPanel(Picker):
         session = self._session()
         answered = session.facts.get("programs answered")
         if answered is None or not isinstance(answered.value, list):
-            words = "[R] asks its programs, too" if width >= WIDE else "[R]: ask programs"
+            words = "[R] asks its programs, too" if width >= WIDE else "[R] programs"
             return line_with_key_names(words, "dim")
         added = len(session.findings.keys() - self.shell.findings_before)
         count = len(answered.value)

@@ -55,10 +55,10 @@ class ComplaintEvidence(NamedTuple):
             worst = self.findings[0].severity
             suspects = f"{SIGNS[worst]} {count_noun(len(self.findings), 'suspect')}"
             return _join_if_fits(suspects, ran, width), worst
-        if self.busy:
-            return _join_if_fits(self.busy, ran, width), "text"
         if last is not None:
-            return f"{SIGNS.get(last.weight, '?')} {ran}", last.weight
+            return _join_if_fits(f"{SIGNS.get(last.weight, '?')} {ran}", self.busy, width), last.weight
+        if self.busy:
+            return self.busy, "text"
         return ("not run yet" if offer.title else ""), "dim"
 
 

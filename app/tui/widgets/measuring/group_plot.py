@@ -233,7 +233,7 @@ def _plot_title_line(
     """Return which load, what over what, which way is good."""
     right = ["finished"] if session.ended is None and workload != session.workload else []
     right += [f"{beyond} beyond the edge"] if beyond else []
-    right += ["─ estimate, ▒ 95 % CI"] if has_interval else []
+    right += ["▀ group, ─ estimate, ▒ 95 % CI"] if has_interval else []
     right.append(f"band: ±{units.format_percent(margin_of(session))}")
     for first in range(len(right)):  # the sides' names give way before what a colour means
         note = "   ".join(right[first:])

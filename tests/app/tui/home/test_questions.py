@@ -13,8 +13,8 @@ from textual import events
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.tui.children.event_child import CommandOutcome
 from hostdx.app.tui.questions import fill_in_options, list_questions, scenario_for, without_ended_process
-from hostdx.app.tui.screens.ask import AskScreen, Words
-from hostdx.app.tui.screens.before.directories import NONE_SUCH, PATH_HINT, DirectoriesScreen
+from hostdx.app.tui.screens.ask import NONE_SUCH, AskScreen, Words
+from hostdx.app.tui.screens.before.directories import PATH_HINT, DirectoriesScreen
 from hostdx.app.tui.screens.before.plan import PlanScreen
 from hostdx.app.tui.screens.recordings import RecordingsScreen
 from hostdx.app.tui.screens.undo import UndoScreen
@@ -209,7 +209,7 @@ async def test_directories_are_marked_in_order_typed_and_completed(
 
     monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", planner)
     monkeypatch.setattr("hostdx.app.tui.screens.before.directories.run_hostdx", answer_places)
-    monkeypatch.setattr("hostdx.app.tui.screens.before.directories.run_hostdx", answer_places)
+    monkeypatch.setattr("hostdx.app.tui.screens.ask.run_hostdx", answer_places)
     async with run_app(tmp_path, triage="triage") as (app, pilot):
         app.open_plan("storage")
         await wait(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.is_plan_final)
@@ -241,7 +241,7 @@ async def test_a_slash_begins_a_path_and_what_cannot_be_added_is_said(
 
     monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: child_of("storage"))
     monkeypatch.setattr("hostdx.app.tui.screens.before.directories.run_hostdx", answer_places)
-    monkeypatch.setattr("hostdx.app.tui.screens.before.directories.run_hostdx", answer_places)
+    monkeypatch.setattr("hostdx.app.tui.screens.ask.run_hostdx", answer_places)
     chosen: list[list[str]] = []
     async with run_app(tmp_path, triage="triage") as (app, pilot):
         screen = DirectoriesScreen(["/var/tmp"], True, chosen.append)

@@ -231,7 +231,7 @@ def leave_change_of_killed_run(directory: Path, monkeypatch: pytest.MonkeyPatch,
     (directory / "hostdx" / "journal" / "j.jsonl").write_text("{}\n")
     text = 'echo \'{"schema": "hostdx/1", "changes": [{"title": "scheduler of sda", %s}]}\''
     looks, acts = text % '"state": "open", "would": "write back"', text % '"state": "reverted"'
-    script = f'{before}if [ "$2" = --dry-run ]; then {looks}; else touch done; {acts}; fi'
+    script = f'if [ "$2" = --dry-run ]; then {before}{looks}; else touch done; {acts}; fi'
     monkeypatch.setattr("hostdx.app.tui.children.event_child.HOSTDX", ("sh", "-c", script, "sh"))
     monkeypatch.chdir(directory)
 
