@@ -12,6 +12,7 @@ from hostdx.app.report.first_page import describe_run, describe_variants, first_
 from hostdx.app.report.headline import find_headline_answer
 from hostdx.app.report.method import method_parts
 from hostdx.app.report.numbers import latency_galleries, load_series_galleries, number_parts
+from hostdx.app.report.plain_words import plain_answer
 from hostdx.app.report.results.command_timeline import command_curve_parts
 from hostdx.app.report.results.finding_parts import finding_parts, finding_title
 from hostdx.app.report.results.result_parts import result_parts, value_text
@@ -45,10 +46,12 @@ def make_report_document(
         ("How it was measured", method_parts(session, recording, with_arguments=with_arguments)),
     )
     title = split_title(find_headline_answer(session).sentence)
+    plain = [doc.paragraph_of(words)] if (words := plain_answer(session)) else []
     first, *rest = first_page(session, recording, title=title.text)
     sections = [
         doc.ReportSection(
-            first.title, (*summary_tiles(session), *describe_run(session, recording, label), *first.parts)
+            first.title,
+            (*plain, *summary_tiles(session), *describe_run(session, recording, label), *first.parts),
         ),
         *rest,
         *external_sections(session),
