@@ -37,7 +37,9 @@ def plain_answer(session: RunSession) -> str:
         return SAYS.text("plain-mendable" if next_steps_for(session) else "plain-open")
     undecided = [v for v in judged if v.is_undecided]
     if answer.weight == "unknown" or (undecided and undecided == judged):
-        return SAYS.text("plain-undecided")
+        return SAYS.text("plain-equal-partly" if any(v.is_equal for v in judged) else "plain-undecided")
+    if any(v.is_different for v in judged):
+        return SAYS.text("plain-some")
     return SAYS.text("plain-partly" if undecided else "plain-nothing-proved")
 
 

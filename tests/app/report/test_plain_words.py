@@ -28,6 +28,11 @@ def make_verdict(load: str, word: Word, ratio: float) -> ev.RunVerdict:
         ),
         ((make_verdict("small", "no material difference", 1.0),), "plain-equal", {}),
         ((make_verdict("small", "inconclusive", 1.0),), "plain-undecided", {}),
+        (
+            (make_verdict("small", "inconclusive", 1.0), make_verdict("large", "no material difference", 1.0)),
+            "plain-equal-partly",
+            {},
+        ),
     ],
 )
 def test_one_sentence_says_what_the_verdicts_mean(
