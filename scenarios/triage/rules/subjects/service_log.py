@@ -273,13 +273,20 @@ def fault_line_rows(host: Host, rules: Iterable[RuleText] = ()) -> list[SubjectR
     kernel = host.compute_once(read_kernel_log)
     named = _patterns_by_program(rules)
     logged = (*host.compute_once(read_system_log), *files, *host.compute_once(container_log_paths))
-    written = [name for name in dict.fromkeys(logged) if name != KERNEL]
+    logs = {
+        name: _program_log(host, name, files.get(name, ()))
+        for name in dict.fromkeys(logged)
+        if name != KERNEL
+    }
     rows: list[SubjectRow] = []
     explained: list[tuple[FaultLine, re.Pattern[str]]] = []
+    indexes = {KERNEL: host.compute_once(kernel_log_index)} | {name: log.index for name, log in logs.items()}
+    indexes = {name: index for name, index in indexes.items() if index.lines}
     for entry in list_fault_lines():
-        for program in written if ANY in entry.programs else entry.programs:
-            log = None if program == KERNEL else _program_log(host, program, files.get(program, ()))
-            index = host.compute_once(kernel_log_index) if log is None else log.index
+        for program in logs if ANY in entry.programs else entry.programs:
+            index, log = indexes.get(program), logs.get(program)
+            if index is None:
+                continue
             numbers = index.find_matches([(entry.pattern, entry.pattern_words)], range(len(index.lines)))
             if numbers and ANY in entry.programs:
                 settled = (*daemon_line_patterns("harmless", program), *named.get(program, ()))
