@@ -29,7 +29,10 @@ def make_verdict(load: str, word: Word, ratio: float) -> ev.RunVerdict:
         ((make_verdict("small", "no material difference", 1.0),), "plain-equal", {}),
         ((make_verdict("small", "inconclusive", 1.0),), "plain-undecided", {}),
         (
-            (make_verdict("small", "inconclusive", 1.0), make_verdict("large", "no material difference", 1.0)),
+            (
+                make_verdict("small", "inconclusive", 1.0),
+                make_verdict("large", "no material difference", 1.0),
+            ),
             "plain-equal-partly",
             {},
         ),

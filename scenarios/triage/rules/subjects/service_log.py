@@ -191,8 +191,7 @@ def _unlisted_kind_rows(
     for kind in filter(is_loud, kinds[:MAX_KINDS]):
         if not loud or not log.with_neighbours(loud[-1]).issuperset(kind):
             loud.append(kind)
-    is_worth_telling = bool(kinds) and (bool(daemon.work) or kinds[0][0] in grave)
-    is_told = is_worth_telling and log.count_events(kinds[0]) >= daemon.least
+    is_told = bool(kinds and daemon.work) and log.count_events(kinds[0]) >= daemon.least
     shown = loud or (kinds[:1] if is_told else [[]])
     rows = [_row_of_kind(daemon, program, log, kind, kind in loud) for kind in shown]
     total = log.count_events(numbers)
